@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
+from builtin_interfaces.msg import Time
 from rclpy.qos import qos_profile_action_status_default
 
 from safegen_msgs.msg import PendingPlan
@@ -26,6 +27,7 @@ from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
 from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.conversions import seconds_of
 from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
 from safegen_ros.ros.liveness import ALIVE_S
 from safegen_ros.ros.stack_state import StackState, current_domain, read_state
@@ -266,9 +268,8 @@ def _until(condition: Callable[[], bool], timeout_s: float) -> bool:
     return True
 
 
-def _time(stamp: Any) -> str:
-    seconds = stamp.sec + stamp.nanosec * 1e-9
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec='milliseconds')
+def _time(stamp: Time) -> str:
+    return datetime.fromtimestamp(seconds_of(stamp)).astimezone().isoformat(timespec='milliseconds')
 
 
 def _lines(status: StackStatus) -> list[str]:

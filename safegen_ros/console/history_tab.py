@@ -30,6 +30,7 @@ from safegen_ros.record.present.runs import (
     problem_of_attempt,
 )
 from safegen_ros.record.present.share import share_html
+from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.arms.model import JOINT_NAMES
 
@@ -235,5 +236,5 @@ def _label(run: ListedRun) -> str:
     return f'{run.name}  {outcome_of(run.kept)}  {run.kept.record.task.name[:30]}'
 
 
-def _attempt_name(attempt: Any) -> str:
+def _attempt_name(attempt: AttemptRecord) -> str:
     return f'{attempt.number} {attempt.source}: {attempt.verdict.category.name}'

@@ -12,12 +12,17 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from action_msgs.msg import GoalInfo, GoalStatus
 from action_msgs.srv import CancelGoal
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.client import Client as ServiceClient
+from rclpy.qos import QoSProfile
+from rclpy.subscription import MessageInfo
+from rclpy.task import Future
+from rclpy.type_support import MsgT
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
@@ -25,6 +30,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
+from safegen_msgs.srv import Operate
 from safegen_ros.client import Client
 from safegen_ros.console import state
 from safegen_ros.console.state import (
@@ -37,8 +43,8 @@ from safegen_ros.console.state import (
 )
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import PENDING, Approver, pending_digest
-from safegen_ros.record.events import EndEvent
-from safegen_ros.robot.pose import Pose
+from safegen_ros.pddl.model import Problem
+from safegen_ros.record.events import EndEvent, Event
 from safegen_ros.ros import (
     conversions,
     diagnostics,
@@ -47,8 +53,11 @@ from safegen_ros.ros import (
 )
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.conversions import pose_from_msg, seconds_of
 from safegen_ros.ros.liveness import NodeInstance
 from safegen_ros.stages import GoalStage
+
+_Results: TypeAlias = ExecutePlan.Impl.GetResultService
 
 ANSWER_S = 10.0
 """How long a service may take to answer [s]; a stop answers when the arm is at rest."""
@@ -76,20 +85,23 @@ class StackLink:
         self.goals = Goals(at)
         # When the last look of a goal came, Unix time, and when it was, by the cell's clock [s].
         self._last_look = (-math.inf, 0.0)
-        self._node: Any = client.node
+        self._node = client.node
         self._group = MutuallyExclusiveCallbackGroup()
         self._approver = Approver(self._node)
         self._heartbeats = client.heartbeats
-        self._stop: Any = self._node.create_client(Trigger, 'stop')
+        self._stop: ServiceClient[Trigger.Request, Trigger.Response]
+        self._stop = self._node.create_client(Trigger, 'stop')
         self._commands = CommandClient(self._node, 'executor')
-        self._cancels: dict[str, Any] = {
+        self._cancels: dict[str, ServiceClient[CancelGoal.Request, CancelGoal.Response]] = {
             name: self._node.create_client(CancelGoal, f'{name}/_action/cancel_goal')
             for name in (state.RUN, state.PLAN, state.EXECUTE)
         }
-        self._results: Any = self._node.create_client(
-            ExecutePlan.Impl.GetResultService,
-            f'{state.EXECUTE}/_action/get_result',
-            qos_profile=qos.REQUESTS,
+        self._results: ServiceClient[_Results.Request, _Results.Response] = (
+            self._node.create_client(
+                _Results,
+                f'{state.EXECUTE}/_action/get_result',
+                qos_profile=qos.REQUESTS,
+            )
         )
         self._listen()
 
@@ -107,21 +119,23 @@ class StackLink:
         hear(PlanTask.Impl.FeedbackMessage, 'plan_task/_action/feedback', self._asked, qos.EVENTS)
         record_conversions.hear_events(self._node, self._event, callback_group=self._group)
 
-    def _hear(self, kind: Any, topic: str, take: Callable[..., None], profile: Any) -> None:
+    def _hear(
+        self, kind: type[MsgT], topic: str, take: Callable[..., None], profile: QoSProfile
+    ) -> None:
         self._node.create_subscription(kind, topic, take, profile, callback_group=self._group)
 
     # What is heard, in the thread of the client.
 
-    def _joints(self, message: JointState, info: Any) -> None:
+    def _joints(self, message: JointState, info: MessageInfo) -> None:
         joints = dict(zip(message.name, message.position, strict=False))
         sent = info['source_timestamp'] * 1e-9
-        self._look(joints=joints, stamp=_seconds(message.header.stamp), sent=sent)
+        self._look(joints=joints, stamp=seconds_of(message.header.stamp), sent=sent)
 
-    def _world(self, message: msg.WorldState, info: Any) -> None:
+    def _world(self, message: msg.WorldState, info: MessageInfo) -> None:
         ended, stamp = self._last_look
-        if info['source_timestamp'] * 1e-9 < ended and _seconds(message.header.stamp) <= stamp:
+        if info['source_timestamp'] * 1e-9 < ended and seconds_of(message.header.stamp) <= stamp:
             return  # a sample of a goal whose result has overtaken it
-        poses = {each.name: _pose(each.pose) for each in message.objects}
+        poses = {each.name: pose_from_msg(each.pose) for each in message.objects}
         self._look(poses=poses, facts=tuple(message.facts))
 
     def _look(self, **values: Any) -> None:
@@ -133,7 +147,7 @@ class StackLink:
         names = [m.text for m in message.markers if m.ns == 'names' and m.action == Marker.ADD]
         boxes = [m.pose for m in message.markers if m.ns == 'blocks' and m.action == Marker.ADD]
         if not self._state.snapshot.look.poses and len(names) == len(boxes):
-            self._look(poses=dict(zip(names, map(_pose, boxes), strict=True)))
+            self._look(poses=dict(zip(names, map(pose_from_msg, boxes), strict=True)))
 
     def _stopped(self, message: msg.StopState) -> None:
         stop = StopView(True, message.stopped, message.reason, message.count)
@@ -151,7 +165,7 @@ class StackLink:
             message.digest if right else '',
             record_conversions.step_texts(message.plan),
             conversions.verdict_from_msg(message.verdict),
-            _seconds(message.expires),
+            seconds_of(message.expires),
             _problem(message.task),
             message.request,
         )
@@ -175,31 +189,33 @@ class StackLink:
         if instance.sent:
             self._state.set(beat=time.monotonic())
 
-    def _event(self, node: str, goal: str, event: Any) -> None:
+    def _event(self, node: str, goal: str, event: Event) -> None:
         self.goals.take(node, goal, event)
         if node == 'executor' and isinstance(event, EndEvent):
-            request = ExecutePlan.Impl.GetResultService.Request(goal_id=_uuid(goal))
+            request = _Results.Request(goal_id=_uuid(goal))
             self._results.call_async(request).add_done_callback(self._last_seen)
 
-    def _last_seen(self, future: Any) -> None:
+    def _last_seen(self, future: Future[_Results.Response]) -> None:
         """Samples come with motion only: what was moved since is seen in the last look of all."""
         answer = future.result()
         if answer is None or answer.status == GoalStatus.STATUS_UNKNOWN:
             return
         world = answer.result.final_state
         if world.objects:
-            self._last_look = (time.time(), _seconds(world.header.stamp))
-            poses = {each.name: _pose(each.pose) for each in world.objects}
+            self._last_look = (time.time(), seconds_of(world.header.stamp))
+            poses = {each.name: pose_from_msg(each.pose) for each in world.objects}
             self._look(poses=poses, facts=tuple(world.facts))
 
-    def _asked(self, message: Any) -> None:
+    def _asked(self, message: RunTask.Impl.FeedbackMessage | PlanTask.Impl.FeedbackMessage) -> None:
         """Who is asked for a plan, which is no event of a run."""
         feedback = message.feedback
-        progress = getattr(feedback, 'progress', None)
-        if progress is None and feedback.stage == GoalStage.PLANNING:
+        if isinstance(feedback, PlanTask.Feedback):
+            progress = feedback.progress
+        elif feedback.stage == GoalStage.PLANNING:
             progress = feedback.planning
-        if progress is not None:
-            self.goals.asked(record_conversions.goal_id_text(message.goal_id), progress)
+        else:
+            return
+        self.goals.asked(record_conversions.goal_id_text(message.goal_id), progress)
 
     # What can be asked.
 
@@ -266,14 +282,14 @@ class StackLink:
         answer = self._approver.say(digest, approve, by, reason, ANSWER_S)
         if not answer.success:
             raise SafegenError(answer.message)
-        return str(answer.message)
+        return answer.message
 
 
 def _uuid(goal: str) -> UUID:
     return UUID(uuid=list(bytes.fromhex(goal)))
 
 
-def _problem(task: msg.Task) -> Any:
+def _problem(task: msg.Task) -> Problem | None:
     """The problem of a task message; None where it cannot be read here."""
     try:
         return conversions.problem_from_msg(task)
@@ -281,17 +297,8 @@ def _problem(task: msg.Task) -> Any:
         return None
 
 
-def _seconds(stamp: Any) -> float:
-    return float(stamp.sec + stamp.nanosec * 1e-9)
-
-
-def _pose(message: Any) -> Pose:
-    p, q = message.position, message.orientation
-    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
-
-
-def _said(answer: Any) -> str:
+def _said(answer: Trigger.Response | Operate.Response) -> str:
     """The message of an answer; raises `SafegenError` with it where the answer is a refusal."""
     if not answer.success:
         raise SafegenError(answer.message)
-    return str(answer.message)
+    return answer.message

@@ -7,11 +7,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.robot.pose import Pose
+from safegen_ros.ros.conversions import pose_from_msg
 
 PERIOD_S = 0.04
 """Shortest time between two samples [s]."""
@@ -81,7 +81,7 @@ def load_motion(path: Path) -> RecordedMotion:
                 begun = message.time_ns if begun < 0 else begun
                 step = content.step
             elif topic.endswith(f'/{_WORLD}'):
-                blocks = {each.name: _pose(each.pose) for each in content.objects}
+                blocks = {each.name: pose_from_msg(each.pose) for each in content.objects}
             elif topic.endswith(f'/{_JOINTS}') and begun >= 0:
                 at = (message.time_ns - begun) / 1e9
                 if samples and at - samples[-1].at < PERIOD_S:
@@ -98,8 +98,3 @@ def load_motion(path: Path) -> RecordedMotion:
     if not samples:
         raise RecordError(f'{path}: no motion is recorded there')
     return RecordedMotion(names, tuple(samples), whole)
-
-
-def _pose(pose: Any) -> Pose:
-    at, turned = pose.position, pose.orientation
-    return Pose((at.x, at.y, at.z), (turned.x, turned.y, turned.z, turned.w))

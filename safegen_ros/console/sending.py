@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from safegen_msgs.action import PlanTask
 from safegen_ros.client import Client, Goal, Options
@@ -20,6 +19,7 @@ from safegen_ros.goals.recorder import RunRecorder, RunStage, planned
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest, check_goal_options
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.run import TaskRecord, new_run_dir
+from safegen_ros.ros.actions import ActionResult
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.tasks.pddl3.task import load_task
@@ -185,7 +185,7 @@ class Sender(Closing):
         thread.join(LEAVE_S)
 
 
-def _shown(result: Any, tell: Callable[[str, bool], None]) -> None:
+def _shown(result: ActionResult, tell: Callable[[str, bool], None]) -> None:
     """Tells how a goal ended."""
     code = ErrorCode(result.error_code)
     if code is ErrorCode.NONE:

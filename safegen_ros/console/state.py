@@ -13,10 +13,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from safegen_msgs.msg import PlanningProgress
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.events import (
     EndEvent,
+    Event,
     GoalEvent,
     ObservedEvent,
     PhaseEvent,
@@ -129,7 +131,7 @@ class GoalView:
         return None if self.running else self.record.error_code
 
 
-def after(view: GoalView, event: Any) -> GoalView:
+def after(view: GoalView, event: Event) -> GoalView:
     """The view after an event of its run."""
     view = replace(view, record=advance(view.record, event))
     if isinstance(event, GoalEvent):
@@ -154,7 +156,7 @@ def after(view: GoalView, event: Any) -> GoalView:
     return view
 
 
-def asked(view: GoalView, progress: Any) -> GoalView:
+def asked(view: GoalView, progress: PlanningProgress) -> GoalView:
     """The view with who is asked now, by a `PlanningProgress`, which is no event of the run.
 
     It is not ordered with the events: once a plan is proved, it says nothing new.
@@ -334,7 +336,7 @@ class Goals:
         self._shown = ''
         self._events = RunEvents(self._note)
 
-    def take(self, node: str, goal: str, event: Any) -> None:
+    def take(self, node: str, goal: str, event: Event) -> None:
         """Takes an event that a node has published."""
         with self._lock:
             self._events.take(goal, event)
@@ -345,7 +347,7 @@ class Goals:
             if isinstance(event, TaskEvent) and alone and not self._events.run_of(goal):
                 self._events.claim(goal)
 
-    def _note(self, run: str, event: Any) -> None:
+    def _note(self, run: str, event: Event) -> None:
         if isinstance(event, TaskEvent):
             view = GoalView(run, begin(event), ours=run in self._ours)
             shown = self._views.get(self._shown)
@@ -366,7 +368,7 @@ class Goals:
                 self._events.forget(id)
         self._show()
 
-    def asked(self, id: str, progress: Any) -> None:
+    def asked(self, id: str, progress: PlanningProgress) -> None:
         """Takes in who is asked for a plan of a goal."""
         with self._lock:
             if id in self._views:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from safegen_msgs.msg import WorldState
 from safegen_ros.errors import RobotError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.ros.conversions import pose_from_msg
 from safegen_ros.tasks.pddl3.task import conjuncts
 from safegen_ros.tasks.task import ActionTask
 
@@ -45,17 +46,19 @@ class GoalCheck:
         return not self.problem and all(held for _, held in self.conjuncts)
 
 
-def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Scene) -> GoalCheck:
+def check_goal(
+    problem: Problem, world: WorldState, joints: Sequence[float], scene: Scene
+) -> GoalCheck:
     """Compares measured poses with the goal.
 
     Args:
         problem: the task.
-        world: a `WorldState` message; only its poses are used.
+        world: only its poses are used.
         joints: measured joint angles of the same moment, shape (6,) [rad]; empty when they did
             not arrive, which is a problem: without them nobody knows what the arm holds.
         scene: geometry of the cell.
     """
-    poses = {item.name: _pose(item.pose) for item in world.objects}
+    poses = {item.name: pose_from_msg(item.pose) for item in world.objects}
     missing = sorted(set(problem.objects) - set(poses))
     if missing:
         return GoalCheck(poses, (), f'no pose was measured for {" ".join(missing)}')
@@ -70,24 +73,24 @@ def check_goal(problem: Problem, world: Any, joints: Sequence[float], scene: Sce
     return GoalCheck(poses, conjuncts(problem, state))
 
 
-def check_world(task: ActionTask, world: Any) -> GoalCheck:
+def check_world(task: ActionTask, world: WorldState) -> GoalCheck:
     """Compares the facts that an executor has observed with the goal of a task of any world.
 
     Args:
         task: what was asked for.
-        world: a `WorldState` message; only its facts are used.
+        world: only its facts are used.
     """
     if task.problem is not None:
         return check_facts(task.problem, world)
     return GoalCheck({}, task.conditions(_atoms(world)))
 
 
-def check_facts(problem: Problem, world: Any) -> GoalCheck:
+def check_facts(problem: Problem, world: WorldState) -> GoalCheck:
     """Compares the facts of a symbolic cell with the goal.
 
     Args:
         problem: the task.
-        world: a `WorldState` message; only its facts are used.
+        world: only its facts are used.
     """
     atoms = _atoms(world)
     unknown = sorted({name for atom in atoms for name in atom[1:]} - set(problem.objects))
@@ -98,10 +101,5 @@ def check_facts(problem: Problem, world: Any) -> GoalCheck:
     return GoalCheck({}, conjuncts(problem, atoms))
 
 
-def _atoms(world: Any) -> State:
+def _atoms(world: WorldState) -> State:
     return frozenset(tuple(fact.strip('()').split()) for fact in world.facts)
-
-
-def _pose(message: Any) -> Pose:
-    p, q = message.position, message.orientation
-    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))

@@ -12,10 +12,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import GetParameters
+from rclpy.client import Client as ServiceClient
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from safegen_msgs.action import PlanTask
+from safegen_msgs.action import PlanTask, RunTask
+from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
@@ -70,7 +74,7 @@ _JOINTS = 'joint_states'
 _OF_ARM = (_JOINTS, 'robot_description')
 
 
-Show = Callable[[Any, RunRecord], None]
+Show = Callable[[Event, RunRecord], None]
 
 
 class RunStage(Enum):
@@ -143,10 +147,10 @@ class RunRecorder(Closing):
             SafegenError: there is no stack here (`SERVER_LOST`).
         """
         self._ask_cell(client)
-        hear: Any = client.node.create_subscription
-        heard = hear_events(client.node, self._heard_event)
+        heard: list[Subscription[Any]] = [*hear_events(client.node, self._heard_event)]
         if not self.symbolic:
-            heard.append(hear(JointState, _JOINTS, self._heard_joints, qos.SAMPLES))
+            joints = self._heard_joints
+            heard.append(client.node.create_subscription(JointState, _JOINTS, joints, qos.SAMPLES))
         topics = tuple(t for t in STACK_TOPICS if t.name not in _OF_ARM or not self.symbolic)
         recorder = McapRecorder(client.node, topics, self.folder / 'run.mcap')
         try:
@@ -171,13 +175,13 @@ class RunRecorder(Closing):
         """Whether the stack has a symbolic cell, where nothing moves and nothing is measured."""
         return self.record.cell == SYMBOLIC
 
-    def _heard_event(self, node: str, goal: str, event: Any) -> None:
+    def _heard_event(self, node: str, goal: str, event: Event) -> None:
         with self._changed:
             if not self._closed and self.stage is not RunStage.ENDED:
                 self._events.take(goal, event)
             self._changed.notify_all()
 
-    def _take(self, run: str, event: Any) -> None:
+    def _take(self, run: str, event: Event) -> None:
         """Takes in an event of this run; its end is what the result says."""
         if isinstance(event, TaskEvent):
             self._note(StackEvent(NO_MODEL, event.cell, site=event.site))
@@ -200,11 +204,11 @@ class RunRecorder(Closing):
             self._goal = goal
             self._events.claim(goal)
 
-    def finish(self, result: Any, interrupted: bool = False) -> None:
+    def finish(self, result: RunTask.Result, interrupted: bool = False) -> None:
         """Takes in the result of the goal; what it says counts more than what was heard before.
 
         Args:
-            result: a `RunTask.Result`.
+            result: of the goal.
             interrupted: whether it is the answer to a cancel.
         """
         self._wait(lambda: self._events.ended(self._goal), MATCH_TIMEOUT_S)
@@ -216,10 +220,9 @@ class RunRecorder(Closing):
         if result.final_state.objects and not self.symbolic:
             self._await_last_samples(result)
 
-    def _await_last_samples(self, result: Any) -> None:
+    def _await_last_samples(self, result: RunTask.Result) -> None:
         """Waits for the joints of the moment of the result; without them there are none at all."""
-        stamp = result.final_state.header.stamp
-        last = stamp.sec + stamp.nanosec * 1e-9
+        last = conversions.seconds_of(result.final_state.header.stamp)
         self._wait(lambda: self._stamp >= last, MATCH_TIMEOUT_S)
         with self._changed:
             if self._stamp < last:
@@ -239,8 +242,8 @@ class RunRecorder(Closing):
         """Takes in that the user has left where there is no result to tell how it ended."""
         self.end(ErrorCode.UNKNOWN, f'interrupted by the user: {self.stage.value}')
 
-    def look(self, task: ActionTask, world: Any) -> None:
-        """Compares the world of the result, a `WorldState` message, with the goal of a task."""
+    def look(self, task: ActionTask, world: WorldState) -> None:
+        """Compares the world of the result with the goal of a task."""
         if task.problem is not None and not self.symbolic:
             self.measured(check_goal(task.problem, world, self.joints, self.scene))
         else:
@@ -306,7 +309,7 @@ class RunRecorder(Closing):
 
 def planned(
     client: Client, start: Callable[[], Goal[PlanTask.Result]], show: Show
-) -> tuple[PlanTask.Result, tuple[Any, ...]]:
+) -> tuple[PlanTask.Result, tuple[Event, ...]]:
     """The result of a goal that is only planned, and its events.
 
     Args:
@@ -314,10 +317,10 @@ def planned(
         start: sends the goal.
         show: told each event as it comes, with the record of the run up to it.
     """
-    changed, told = threading.Condition(), list[Any]()
+    changed, told = threading.Condition(), list[Event]()
     record: RunRecord | None = None
 
-    def note(run: str, event: Any) -> None:
+    def note(run: str, event: Event) -> None:
         nonlocal record
         if isinstance(event, TaskEvent):
             record = begin(event)
@@ -328,7 +331,7 @@ def planned(
 
     events = RunEvents(note)
 
-    def heard(node: str, goal: str, event: Any) -> None:
+    def heard(node: str, goal: str, event: Event) -> None:
         with changed:
             events.take(goal, event)
             changed.notify_all()
@@ -347,9 +350,10 @@ def planned(
     return result, tuple(told)
 
 
-def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
+def _parameters(client: Client, node: str, names: list[str]) -> list[ParameterValue]:
     """Values of parameters of a node of the stack; raises `SafegenError` when there is none."""
-    parameters: Any = client.node.create_client(GetParameters, f'{node}/get_parameters')
+    parameters: ServiceClient[GetParameters.Request, GetParameters.Response]
+    parameters = client.node.create_client(GetParameters, f'{node}/get_parameters')
     if not parameters.wait_for_service(timeout_sec=MATCH_TIMEOUT_S):
         namespace = client.node.get_namespace()
         argument = '' if namespace == '/' else f' namespace:={namespace}'
@@ -368,7 +372,7 @@ def _parameters(client: Client, node: str, names: list[str]) -> list[Any]:
     return list(answer.values)
 
 
-def _cancelled(code: ErrorCode, result: Any) -> str:
+def _cancelled(code: ErrorCode, result: RunTask.Result) -> str:
     """How a goal ended that the user has interrupted; empty when it was done all the same."""
     if code is ErrorCode.PLANNING_CANCELED:
         where = 'the goal was cancelled while planning: nothing moved'

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.client import Client, Goal, Options
@@ -15,6 +14,7 @@ from safegen_ros.goals.cells import CellChoice
 from safegen_ros.goals.files import find_problem, read_action_task, read_text
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.levels import feedback_named, level_names
+from safegen_ros.record.events import Event
 from safegen_ros.record.run import AnswerRecord, TaskRecord, UnderstoodRecord
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.task import Pddl3Task
@@ -60,7 +60,7 @@ class TranslatedRequest:
         asked: TaskRecord,
         task: Pddl3Task,
         result: PlanTask.Result,
-        events: Iterable[Any],
+        events: Iterable[Event],
     ) -> TranslatedRequest:
         """What became of a request.
 

@@ -19,9 +19,9 @@ from safegen_ros.robot.cell.settings import (
     settings_of,
 )
 from safegen_ros.robot.mycobot.effectors import check_tool
-from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.ros import qos
+from safegen_ros.ros.conversions import pose_from_msg, seconds_of
 
 TOPIC = 'perception/world_state'
 """Where a perception node publishes safegen_msgs/msg/WorldState with the poses of all blocks."""
@@ -106,11 +106,5 @@ class RealArm:
         perception, stamp = self._perception, message.header.stamp
         if perception is None:
             return
-        poses = [(item.name, _pose(item.pose)) for item in message.objects]
-        seconds = stamp.sec + stamp.nanosec * 1e-9
-        perception.take(read_picture(seconds, message.header.frame_id, poses, FRAME))
-
-
-def _pose(pose: Any) -> Pose:
-    at, turn = pose.position, pose.orientation
-    return Pose((at.x, at.y, at.z), (turn.x, turn.y, turn.z, turn.w))
+        poses = [(item.name, pose_from_msg(item.pose)) for item in message.objects]
+        perception.take(read_picture(seconds_of(stamp), message.header.frame_id, poses, FRAME))

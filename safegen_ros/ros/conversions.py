@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import lru_cache
 
-from builtin_interfaces.msg import Duration
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
@@ -268,6 +268,17 @@ def _object_pose(name: str, pose: Pose) -> msg.ObjectPose:
     return msg.ObjectPose(
         name=name, pose=PoseMessage(position=Point(x=x, y=y, z=z), orientation=turn)
     )
+
+
+def pose_from_msg(message: PoseMessage) -> Pose:
+    """The pose of a message."""
+    p, q = message.position, message.orientation
+    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+
+
+def seconds_of(stamp: Time | Duration) -> float:
+    """A time stamp or a duration [s]."""
+    return stamp.sec + stamp.nanosec * 1e-9
 
 
 def facts_of(state: State) -> list[str]:
