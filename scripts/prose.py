@@ -56,6 +56,7 @@ def sentences(text: str) -> Iterator[str]:
     for block in re.split(r'\n\s*\n|\n(?=\s*[-*] )', text):
         lines = [line for line in block.splitlines() if not line.startswith(_APART)]
         words = ' '.join(_LINK.sub(lambda m: m[0].split(']')[0][1:], ' '.join(lines)).split())
+        words = words.replace('**', '')
         yield from filter(None, re.split(r'(?<=[.!?:;])\s+(?=[A-Z`\[*"(])', words))
 
 

@@ -52,7 +52,7 @@ class Stage:
         self._live = Table(view, '/live', cell)
         self._live.show_joints(cell.home_joints.tolist())
         self._unknown = view.add_label(
-            '/live/unknown', 'posture not measured yet', position=(0.0, 0.0, 0.42)
+            '/live/unknown', 'Waiting for joint data', position=(0.0, 0.0, 0.42)
         )
         self._ghost = Table(view, '/ghost', cell, ghost=True)
         self._ghost.frame.visible = False
