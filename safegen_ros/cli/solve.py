@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -97,6 +98,7 @@ def solve(
             tell(error, f'{status}: {error.message}', status)
             return EXIT_FAILED
         ranking = rank(task.problem, found.plan)
+        found = replace(found, plan=found.plan.spelt(task.problem.spelling))
         print(json.dumps(_values(SOLVED, found, ranking)) if as_json else plan_text(found, ranking))
         return EXIT_OK
 

@@ -231,6 +231,7 @@ class Domain:
         functions: name of a numeric function to the types of its arguments.
         durative: name to schema of the actions that take time; `actions` has the same names, each
             with what the whole action needs and changes (see `flatten`).
+        spelling: actions and constants that its text has with capitals, as it has them.
     """
 
     name: str
@@ -241,6 +242,7 @@ class Domain:
     constraint_tree: ConstraintTree | None = None
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     durative: Mapping[str, DurativeAction] = field(default_factory=dict)
+    spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def ancestors(self, name: str) -> Iterator[str]:
         """A type and every type above it, each once.
@@ -316,6 +318,8 @@ class Problem:
         notes: what is right in its constraints and hardly meant, each with its place.
         metric: what ranks its plans, if anything.
         values: the initial values of its functions.
+        spelling: actions and objects that the texts have with capitals, as they have them; see
+            `Plan.spelt`.
     """
 
     name: str
@@ -327,6 +331,7 @@ class Problem:
     notes: tuple[str, ...] = field(default=(), compare=False)
     metric: Metric | None = None
     values: Mapping[Atom, Decimal] = field(default_factory=dict)
+    spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def objects_by_type(self) -> ObjectsByType:
         """The objects that a variable of each type ranges over, in order of declaration."""

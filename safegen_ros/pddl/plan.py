@@ -10,6 +10,7 @@ guessing, since a prefix of a plan is another plan.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -91,6 +92,14 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def spelt(self, spelling: Mapping[str, str]) -> Plan:
+        """The plan with names as a text has them (`Problem.spelling`), for who minds capitals."""
+        steps = [
+            Step(spelling.get(s.action, s.action), tuple(spelling.get(a, a) for a in s.arguments))
+            for s in self.steps
+        ]
+        return Plan(tuple(steps), self.times)
 
 
 def parse_plan(text: str, *, timed: bool = False) -> Plan:

@@ -118,7 +118,8 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     flat = {n: flatten(a) if isinstance(a, DurativeAction) else a for n, a in found.items()}
     scope = replace(scope, domain=replace(domain, durative=durative))
     tree = _section(scope, sections, ':constraints', read_constraints)
-    return replace(domain, actions=flat, constraint_tree=tree, durative=durative)
+    spelling = reader.spellings({*flat, *constants})
+    return replace(domain, actions=flat, constraint_tree=tree, durative=durative, spelling=spelling)
 
 
 def read_problem(
@@ -193,7 +194,9 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
             top, f'a plan that depends on the number {min(deciding)!r}', 'state it with atoms'
         )
     notes = vacuous_constraints(trees, objects_of)
-    return replace(problem, constraints=tuple(dict.fromkeys(found)), notes=notes)
+    spelling = {**reader.spellings(set(objects)), **domain.spelling}
+    constraints = tuple(dict.fromkeys(found))
+    return replace(problem, constraints=constraints, notes=notes, spelling=spelling)
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:

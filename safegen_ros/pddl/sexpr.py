@@ -14,7 +14,7 @@ import gc
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -132,6 +132,17 @@ class Reader(Reports):
         line, column = self.place_in(group, index)
         start = self._starts[1][line - 1] + column - 1
         return self.text[start : start + length]
+
+    def spellings(self, names: Collection[str]) -> dict[str, str]:
+        """The names that the text has with capitals, each as it stands there first."""
+        if self.text == self.text.lower():
+            return {}
+        first: dict[str, str] = {}
+        for token in _TOKEN.findall(_COMMENT.sub('', self.text)):
+            name = token.lower()
+            if name in names:
+                first.setdefault(name, token)
+        return {name: token for name, token in first.items() if name != token}
 
     def place(self, token: int) -> tuple[int, int]:
         """Line and column of a token, both from 1."""

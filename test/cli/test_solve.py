@@ -66,6 +66,20 @@ def test_domain_and_problem_may_stand_in_either_order(tmp_path: Path) -> None:
     assert (both.exit_code, 'expected (problem NAME)' in both.stderr) == (2, True)
 
 
+def test_names_come_back_as_the_files_have_them(tmp_path: Path) -> None:
+    domain, problem = tmp_path / 'd', tmp_path / 'p'
+    domain.write_text(
+        '(define (domain D) (:constants Home) (:predicates (at ?p)) ; GO\n'
+        '(:action Go-To :parameters (?p) :effect (at ?p)))'
+    )
+    problem.write_text(
+        '(define (problem P) (:domain d) (:objects roomA) (:init)'
+        '(:goal (and (at rooma) (at HOME))))'
+    )
+    code, values = _json(domain, problem)
+    assert (code, sorted(values['plan'])) == (0, ['(Go-To Home)', '(Go-To roomA)'])
+
+
 @pytest.mark.parametrize('format', list(FORMATS))
 def test_a_problem_may_be_in_any_format(
     tmp_path: Path, tower_order: Pddl3Task, format: str
