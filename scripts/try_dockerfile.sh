@@ -20,10 +20,16 @@ for file in /etc/resolv.conf /etc/pip.conf /etc/apt/apt.conf.d/* /etc/apt/source
   [ -f "$file" ] && mkdir -p "$root$(dirname "$file")" && cp "$file" "$root$file"
 done
 
+links=$(python3 -m pip config get global.find-links 2>/dev/null || true)
+for path in "${PIP_CERT:-}" "${SSL_CERT_FILE:-}" $links ${PIP_FIND_LINKS:-}; do
+  [ -f "$path" ] && mkdir -p "$root$(dirname "$path")" && cp -L "$path" "$root$path"
+  [ -d "$path" ] && mkdir -p "$root$path" && cp -rLn "$path/." "$root$path"
+done
+
 user=root folder=/
 run() {
   echo "--- $user: $1"
-  chroot "$root" /usr/bin/env -i HOME="/home/$user" PATH="$path" $(env | grep -E '^PIP_|^UV_|_proxy=' || true) \
+  chroot "$root" /usr/bin/env -i HOME="/home/$user" PATH="$path" $(env | grep -E '^PIP_|^UV_|^SSL_CERT_FILE=|_proxy=' || true) \
     setpriv --reuid="$user" --regid="$user" --init-groups \
     sh -c "cd $folder && $1"
 }

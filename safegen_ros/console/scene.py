@@ -237,7 +237,7 @@ class Stand:
                 '/goal/stand', _STAND, (2 * edge, length, 0.004), position=(0.0, 0.0, -0.002)
             )
         )
-        text = 'as the goal wants it'
+        text = 'goal'
         at = (0.0, 0.0, edge * (max(map(len, towers)) + 0.9))
         add(self._view.add_label('/goal/text', text, position=at, anchor='bottom-center'))
         colours = legend(problem.objects)

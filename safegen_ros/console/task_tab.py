@@ -20,7 +20,7 @@ from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.record.run import UnderstoodRecord
 
-PROBLEM, PASTED, WORDS = 'a problem that is here', 'a text: PDDL or JSON', 'plain words'
+PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
 
 _PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')

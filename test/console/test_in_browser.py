@@ -174,7 +174,7 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
 ) -> None:
     wait_until(lambda: console.state.snapshot.up, 'the executor')
     screen.tab('Task')
-    screen.choose('Task from', 'a text: PDDL or JSON')
+    screen.choose('Task from', 'PDDL or JSON text')
     screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
     screen.click('Read it')
     screen.sees('Line 3, column ')

@@ -292,7 +292,7 @@ def test_a_request_that_a_model_read_is_shown_with_what_it_was_read_as() -> None
     assert 'Is the task what is meant?' in told
     assert 'Build &lt;b&gt;a tower' in told
     assert told.index('Build') < told.index('What the arm will do')
-    assert 'It has to come to this' in told
+    assert '<b>Goal</b>' in told
 
 
 def test_a_stop_that_was_reset_is_no_news_any_more() -> None:
