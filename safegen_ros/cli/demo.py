@@ -321,6 +321,7 @@ def _keep(
                 highlight=False,
                 soft_wrap=True,
             )
+    console.print('next: safegen show last, safegen share last', highlight=False)
 
 
 def _no_motion(console: Console) -> ArtefactRecord:
