@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(604, 400),
-    'source lines': Limit(106_500, 76_000),
+    'source lines': Limit(108_500, 76_000),
     'test files': Limit(404),
     'test lines': Limit(59_800, 42_000),
     'median source file': Limit(200, 200),

@@ -72,13 +72,7 @@ def domains(
 
 def new_domain(
     name: Annotated[str, typer.Argument(help='what the domain and its folder will be called')],
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            file_okay=False,
-            help='directory of the new folder; by default that of the built-in ones',
-        ),
-    ] = None,
+    into: Annotated[Path, typer.Option(file_okay=False, help='parent of the new folder')] = Path(),
     verbose: Verbose = False,
 ) -> None:
     """Make a domain folder that works as it stands, to change it into a domain of your own.

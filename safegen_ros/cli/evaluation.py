@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from safegen_ros.benchmarks.subjects import Subject
 
 MODEL = 'models/safegen-mini'
-RESULTS = Path('docs/results')
+RESULTS = Path('runs/results')
 
 app = typer.Typer(
     no_args_is_help=True,
