@@ -43,7 +43,7 @@ def compare(index: int, seed: int, folder: Path) -> tuple[Counts, list[str]]:
     """
     strategies = import_module('support.strategies')
     rng = random.Random(f'{seed}-{index}')  # noqa: S311 - no secrets here
-    problem = strategies.generated(rng) if rng.random() < 0.2 else strategies.problem(rng)
+    problem = strategies.any_problem(rng)
     validator = Validator(problem)
     counts: Counts = Counter()
     lines = []

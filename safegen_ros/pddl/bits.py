@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from safegen_ros.pddl.derived import layers
+from safegen_ros.pddl.formulas import bindings
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     And,
@@ -34,6 +36,7 @@ Test = Callable[[int], bool]
 """A formula without free variables as a function of a state's bits."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+_MOST_CLOSURES = 50_000  # states of which the derived atoms are remembered
 
 
 class AtomTable:
@@ -48,12 +51,15 @@ class AtomTable:
     def __init__(self, problem: Problem, *, fold_static: bool = True) -> None:
         self.problem = problem
         self.objects: Objects = problem.objects_by_type()
+        derived = problem.domain.derived_predicates()
         self.fluents = (
             changed_predicates(problem) if fold_static else frozenset(problem.domain.predicates)
         )
+        self._stated = self.fluents - derived
         self._init = problem.init
         self._bits: dict[Atom, int] = {}
         self._atoms: list[Atom] = []
+        self.closure = Closure(self) if derived else None
 
     def __len__(self) -> int:
         """Number of atoms that have a bit so far."""
@@ -71,22 +77,110 @@ class AtomTable:
         """Whether the initial state has an atom; for a folded one this is its truth for good."""
         return atom in self._init
 
-    def encode(self, state: Iterable[Atom]) -> int:
-        """The bits of a state; folded atoms are left out."""
+    def mask(self, atoms: Iterable[Atom]) -> int:
+        """The bits of some atoms; folded and derived ones are left out."""
         bits = 0
-        for atom in state:
-            if atom[0] in self.fluents:
+        for atom in atoms:
+            if atom[0] in self._stated:
                 bits |= self.bit(atom)
         return bits
 
+    def encode(self, state: Iterable[Atom]) -> int:
+        """The bits of a state, derived atoms included; folded atoms are left out."""
+        return self.closed(self.mask(state))
+
+    def closed(self, state: int) -> int:
+        """A state with the derived atoms that hold in it, whatever it says of them itself."""
+        return state if self.closure is None else self.closure(state)
+
     def decode(self, bits: int) -> State:
-        """The atoms of a state, folded ones included."""
+        """The atoms of a state, folded ones included and derived ones left out."""
         folded = (atom for atom in self._init if atom[0] not in self.fluents)
+        if self.closure is not None:
+            bits &= ~self.closure.heads
         return frozenset((*self.atoms(bits), *folded))
 
     def atoms(self, bits: int) -> list[Atom]:
         """The atoms of a mask, in the order in which they got their bits."""
         return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits)]
+
+
+class Closure:
+    """The derived atoms of a state, as the least set that the rules allow, layer by layer.
+
+    Attributes:
+        heads: every atom that some rule may derive, as a mask.
+        support: the other atoms that the rules speak of, as a mask; while they keep their truth,
+            so do the derived ones.
+        rules: each derived atom with a condition under which it holds.
+    """
+
+    def __init__(self, table: AtomTable) -> None:
+        self.rules: list[tuple[int, Condition]] = []
+        self._layers: list[_Layer] = []
+        self._known: dict[int, int] = {}
+        domain = table.problem.domain
+        for layer in layers(domain.derived):
+            first = len(self.rules)
+            for rule in domain.derived:
+                if rule.predicate not in layer:
+                    continue
+                for binding in bindings(rule.variables, table.objects):
+                    body = condition(rule.body, table, binding)
+                    if body != FALSE:
+                        head = table.bit((rule.predicate, *binding.values()))
+                        parts = body.parts if isinstance(body, Junction) else ()
+                        spread = parts if parts and not body.conjunctive else (body,)
+                        self.rules += [(head, part) for part in spread]
+            self._layers.append(_Layer(self.rules[first:]))
+        self.heads = mask = 0
+        for head, body in self.rules:
+            self.heads |= head
+            mask |= body.mask
+        self.support = mask & ~self.heads
+
+    def __call__(self, state: int) -> int:
+        """The state with the derived atoms that hold in it, whatever it says of them itself."""
+        base = state & ~self.heads
+        asked = base & self.support
+        found = self._known.get(asked)
+        if found is None:
+            found = base
+            for layer in self._layers:
+                found = layer.close(found)
+            found &= self.heads
+            if len(self._known) >= _MOST_CLOSURES:
+                self._known.clear()
+            self._known[asked] = found
+        return base | found
+
+
+class _Layer:
+    """Ground rules that may need each other's heads, but never the absence of one."""
+
+    def __init__(self, rules: list[tuple[int, Condition]]) -> None:
+        heads = 0
+        for head, _ in rules:
+            heads |= head
+        self._rules = [(head, compile_test(body)) for head, body in rules]
+        self._waiting: dict[int, list[tuple[int, Test]]] = {}
+        for rule, (_, body) in zip(self._rules, rules, strict=True):
+            for bit in single_bits(body.mask & heads):
+                self._waiting.setdefault(bit, []).append(rule)
+
+    def close(self, state: int) -> int:
+        """The state with the heads that follow."""
+        new = []
+        for head, test in self._rules:
+            if not state & head and test(state):
+                state |= head
+                new.append(head)
+        while new:
+            for head, test in self._waiting.get(new.pop(), ()):
+                if not state & head and test(state):
+                    state |= head
+                    new.append(head)
+        return state
 
 
 def single_bits(mask: int) -> list[int]:

@@ -17,6 +17,7 @@ from safegen_ros.pddl.formulas import (
 from safegen_ros.pddl.model import (
     And,
     Atom,
+    AtomFormula,
     Effect,
     Formula,
     NumericEffect,
@@ -77,9 +78,21 @@ def read_effects(
         return [NumericEffect(variables, when, head, target, value)]
     if head == 'not':
         count_arguments(reader, group, 1)
-        atom = read_atom(scope, reader.group(group, 1, 'an atom such as (on a b)'))
+        atom = _changed(scope, reader.group(group, 1, 'an atom such as (on a b)'))
         return [Effect(variables, when, (), (atom,))]
-    return [Effect(variables, when, (read_atom(scope, group),), ())]
+    return [Effect(variables, when, (_changed(scope, group),), ())]
+
+
+def _changed(scope: Scope, group: Group) -> AtomFormula:
+    """Reads an atom that an effect or the initial state states, which no derived one is."""
+    atom = read_atom(scope, group)
+    if atom.predicate in scope.domain.derived_predicates():
+        raise scope.reader.error(
+            group,
+            f'predicate {atom.predicate[:40]!r} is derived, and nothing but its rules states it',
+            'change what it is derived from',
+        )
+    return atom
 
 
 def read_initial(
@@ -92,7 +105,12 @@ def read_initial(
     predicates = scope.domain.predicates
     kinds = {kind for wanted in predicates.values() for kind in wanted}
     members = {kind: frozenset(objects[kind]) for kind in kinds}
-    taken = {head: [members[kind] for kind in wanted] for head, wanted in predicates.items()}
+    derived = scope.domain.derived_predicates()
+    taken = {
+        head: [members[kind] for kind in wanted]
+        for head, wanted in predicates.items()
+        if head not in derived
+    }
     atoms: set[Atom] = set()
     values: dict[Atom, Decimal] = {}
     denied: dict[Atom, Group] = {}  # closed world: an atom that is not stated is false
@@ -132,7 +150,7 @@ def _read_other(
     head, declared = group.head, scope.domain.predicates
     if head == 'not':
         count_arguments(reader, group, 1)
-        atom = read_atom(scope, reader.group(group, 1, 'an atom such as (on a b)'))
+        atom = _changed(scope, reader.group(group, 1, 'an atom such as (on a b)'))
         denied[(atom.predicate, *atom.terms)] = group
     elif head == '=':
         count_arguments(reader, group, 2)
@@ -149,4 +167,4 @@ def _read_other(
             group, f'{head!r} in :init, which lists atoms', 'list the atoms one after the other'
         )
     else:
-        read_atom(scope, group)
+        _changed(scope, group)

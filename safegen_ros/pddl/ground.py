@@ -17,6 +17,7 @@ from safegen_ros.pddl.bits import (
     FALSE,
     TRUE,
     AtomTable,
+    Closure,
     Condition,
     Literals,
     Test,
@@ -90,6 +91,19 @@ class GroundAction:
         return (state & ~delete) | add
 
 
+@dataclass(frozen=True, slots=True)
+class DerivingAction(GroundAction):
+    """An action of a domain with derived predicates, which it works out anew."""
+
+    closure: Closure
+
+    def apply(self, state: int) -> int:
+        """The state after the action, derived atoms included."""
+        # Not super(): a dataclass with slots is another class than the one that was written.
+        after = GroundAction.apply(self, state)
+        return self.closure(after) if (state ^ after) & self.closure.support else after
+
+
 _Template = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
 """A predicate, and how its arguments come from those of the action and the constants."""
 
@@ -148,10 +162,12 @@ class _Schema:
                 elif when != FALSE:
                     conditional.append((compile_test(when), more, less))
                     conditions.append(when)
-        return GroundAction(
+        parts = (
             step, needed, plain.mask, plain.true, rest, add, delete, tuple(conditional),
             tuple(conditions),
         )  # fmt: skip
+        closure = self._table.closure
+        return GroundAction(*parts) if closure is None else DerivingAction(*parts, closure)
 
     def unmet(self, step: Step, state: int) -> tuple[str, ...] | None:
         """The literals of the precondition that fail, as PDDL; None if it has other parts."""
@@ -200,8 +216,8 @@ class _Schema:
         when, objects = effect.condition, table.objects
         for inner in fitting(effect.variables, when, True, objects, table, binding):
             full = {**binding, **inner}
-            more = table.encode(_atom(atom, full) for atom in effect.add)
-            less = table.encode(_atom(atom, full) for atom in effect.delete)
+            more = table.mask(_atom(atom, full) for atom in effect.add)
+            less = table.mask(_atom(atom, full) for atom in effect.delete)
             found.append((condition(effect.condition, table, full), more, less))
         return found
 

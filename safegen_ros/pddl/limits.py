@@ -18,6 +18,7 @@ from safegen_ros.pddl.model import (
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
+    DerivedRule,
     Equals,
     Exists,
     Expression,
@@ -34,6 +35,9 @@ MAX_CONSTRAINTS = 100_000
 
 MAX_FORMULA_SIZE = 500_000
 """Most connectives and atoms in the goal and the ground constraints of a problem."""
+
+MAX_DERIVED = 300_000
+"""Most connectives and atoms in the ground rules of all derived predicates."""
 
 MAX_ACTION_SIZE = 300_000
 """Most connectives and atoms in the precondition and the effects of one ground action."""
@@ -129,6 +133,14 @@ def _action_size(action: Action, objects: Objects, facts: Facts) -> int:
     return size
 
 
+def derived_size(rules: Iterable[DerivedRule], objects: Objects) -> int:
+    """Size of all ground instances of some rules."""
+    return sum(
+        min(binding_count(rule.variables, objects) * formula_size(rule.body, objects), _CAP)
+        for rule in rules
+    )
+
+
 def excess(problem: Problem, trees: Iterable[ConstraintTree], objects: Objects) -> str:
     """What of a problem would not fit into memory with its quantifiers written out, or nothing."""
     sizes = [constraint_size(tree, objects) for tree in trees]
@@ -141,6 +153,9 @@ def excess(problem: Problem, trees: Iterable[ConstraintTree], objects: Objects) 
     measured += [
         (f'parts of action {name[:40]}', action_size(action, objects, facts), MAX_ACTION_SIZE)
         for name, action in problem.domain.actions.items()
+    ]
+    measured += [
+        ('parts of derived predicates', derived_size(problem.domain.derived, objects), MAX_DERIVED)
     ]
     for what, size, limit in measured:
         if size > limit:

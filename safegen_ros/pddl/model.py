@@ -212,6 +212,15 @@ class DurativeAction:
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedRule:
+    """A predicate holds of all objects with which a formula does; `variables` are its terms."""
+
+    predicate: str
+    variables: Variables
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True)
 class Domain:
     """A planning domain.
 
@@ -232,6 +241,9 @@ class Domain:
         durative: name to schema of the actions that take time; `actions` has the same names, each
             with what the whole action needs and changes (see `flatten`).
         spelling: actions and constants that its text has with capitals, as it has them.
+        derived: rules of the derived predicates, which no action and no initial state states. An
+            atom with one of these predicates is true where some rule says so and false elsewhere;
+            no negation stands in a circle of rules.
     """
 
     name: str
@@ -243,6 +255,11 @@ class Domain:
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     durative: Mapping[str, DurativeAction] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
+    derived: tuple[DerivedRule, ...] = ()
+
+    def derived_predicates(self) -> frozenset[str]:
+        """The predicates that rules derive."""
+        return frozenset(rule.predicate for rule in self.derived)
 
     def ancestors(self, name: str) -> Iterator[str]:
         """A type and every type above it, each once.
@@ -416,10 +433,12 @@ def quantified(formula: Formula) -> list[Variables]:
 
 
 def named_objects(problem: Problem, formulas: Iterable[Formula]) -> frozenset[str]:
-    """The objects that formulas name; all of them where a formula quantifies."""
+    """The objects that formulas name; all where one quantifies or speaks of a derived atom."""
     found: set[str] = set()
+    derived = problem.domain.derived_predicates()
     for formula in formulas:
-        if quantified(formula):
+        atoms = (each for each in walk(formula) if isinstance(each, AtomFormula))
+        if quantified(formula) or any(atom.predicate in derived for atom in atoms):
             return frozenset(problem.objects)
         found.update(term for part in walk(formula) for term in terms_of(part))
     return frozenset(problem.objects) & found

@@ -65,8 +65,8 @@ class InitialFacts:
 
 
 def changed_predicates(problem: Problem) -> frozenset[str]:
-    """The predicates of which some action adds or deletes an atom."""
-    return frozenset(
+    """The predicates of which some action adds or deletes an atom, and derived ones."""
+    return problem.domain.derived_predicates().union(
         atom.predicate
         for schema in problem.domain.actions.values()
         for effect in schema.effects

@@ -14,6 +14,7 @@ from safegen_ros.pddl.constraints import (
     vacuous_constraints,
     with_inner_quantifiers,
 )
+from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
 from safegen_ros.pddl.durative import read_durative
@@ -44,15 +45,14 @@ REQUIREMENTS = frozenset(
         ':strips', ':typing', ':equality', ':negative-preconditions', ':constraints', ':adl',
         ':disjunctive-preconditions', ':existential-preconditions', ':universal-preconditions',
         ':quantified-preconditions', ':conditional-effects', ':action-costs', ':durative-actions',
-        ':duration-inequalities', ':numeric-fluents', ':fluents',
+        ':duration-inequalities', ':numeric-fluents', ':fluents', ':derived-predicates',
     }
 )  # fmt: skip
 """What a text may require and use."""
 
 UNUSED_REQUIREMENTS = frozenset(
     {
-        ':preferences', ':derived-predicates',
-        ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
+        ':preferences', ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
         ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
     }
@@ -65,12 +65,12 @@ Collections declare these beside action costs and beside `:constraints`.
 _DOMAIN_SECTIONS = (
     ':requirements', ':types', ':constants', ':predicates', ':functions', ':constraints',
 )  # fmt: skip
+_SEVERAL = (DERIVED, ':durative-action', ':action')  # of which a domain may have any number
 _PROBLEM_SECTIONS = (
     ':domain', ':requirements', ':objects', ':init', ':goal', ':constraints', ':metric',
 )  # fmt: skip
 _UNSUPPORTED_SECTIONS = {
-    ':derived': 'state the predicate in :init and in effects',
-    ':axiom': 'state the predicate in :init and in effects',
+    ':axiom': 'write it as (:derived ATOM FORMULA)',
     ':process': 'leave it out; only actions change the world',
     ':event': 'leave it out; only actions change the world',
     ':method': 'write it as an (:action ...)',
@@ -100,7 +100,7 @@ def read_domain(text: str, source: str = '<domain>') -> Domain:
 
 
 def _read_domain(reader: Reader, top: Group) -> Domain:
-    name, sections, actions = _define(reader, top, 'domain')
+    name, sections, several = _define(reader, top, 'domain')
     _requirements(reader, sections)
     types = read_types(reader, sections.get(':types', _NOTHING))
     domain = Domain(name, types, {}, {}, {})
@@ -113,7 +113,9 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     )
     reader.finish()  # a name that was declared wrongly would be reported wherever it is used
     scope = Scope(reader, domain, domain.constants)
-    found = _actions(scope, actions)
+    domain = replace(domain, derived=read_rules(scope, several))
+    scope = replace(scope, domain=domain)
+    found = _actions(scope, [group for group in several if group.head != DERIVED])
     durative = {name: each for name, each in found.items() if isinstance(each, DurativeAction)}
     flat = {n: flatten(a) if isinstance(a, DurativeAction) else a for n, a in found.items()}
     scope = replace(scope, domain=replace(domain, durative=durative))
@@ -208,7 +210,7 @@ def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:
 
 
 def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[Group]]:
-    """The name, the sections by keyword, and the actions of a `(define (kind name) ...)`."""
+    """The name, the sections by keyword, and those that come in any number, of a `(define ...)`."""
     if top.head != 'define' or len(top.items) < 2:
         raise reader.error(top, f'expected (define ({kind} ...) ...)', 'start the text with it')
     title = reader.group(top, 1, f'({kind} NAME)')
@@ -216,13 +218,13 @@ def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[
         raise reader.error(title, f'expected ({kind} NAME)', f'this text must be a PDDL {kind}')
     name = reader.name(title, 1, f'the {kind}')
     sections: Sections = {}
-    actions: list[Group] = []
+    several: list[Group] = []
     for index in range(2, len(top.items)):
         section = reader.attempt(_known_section, reader, top, index, kind)
         if section is None:
             continue
-        if section.head in (':action', ':durative-action'):
-            actions.append(section)
+        if section.head in _SEVERAL:
+            several.append(section)
         elif section.head in sections:
             reader.note(
                 reader.error(
@@ -231,16 +233,12 @@ def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[
             )
         else:
             sections[section.head] = section
-    return name, sections, actions
+    return name, sections, several
 
 
 def _known_section(reader: Reader, top: Group, index: int, kind: str) -> Group:
     """A section that may stand in a domain or in a problem."""
-    known = (
-        (*_DOMAIN_SECTIONS, ':durative-action', ':action')
-        if kind == 'domain'
-        else _PROBLEM_SECTIONS
-    )
+    known = (*_DOMAIN_SECTIONS, *_SEVERAL) if kind == 'domain' else _PROBLEM_SECTIONS
     section = reader.group(top, index, f'a section of the {kind}, such as ({known[-1]} ...)')
     head = section.head
     if head in _UNSUPPORTED_SECTIONS:
@@ -358,7 +356,9 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
         listed = reader.group(group, parts[':parameters'], 'a parameter list')
         parameters = read_typed_list(reader, listed, 0, 'variable', scope.domain.types)
     if known is DURATIVE_PARTS:
-        return read_durative(scope, group, name, parameters, parts)
+        action = read_durative(scope, group, name, parameters, parts)
+        check_moments(scope, group, action)
+        return action
     inner = scope.bind(parameters)
     if ':precondition' in parts:
         precondition = reader.attempt(read_formula, inner, group, parts[':precondition'])

@@ -128,6 +128,9 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
     if domain.functions:
         functions = [_predicate_text(*item, typed) for item in domain.functions.items()]
         sections += ['  (:functions', *_indented(functions), '  )']
+    for rule in domain.derived:
+        head = ' '.join(filter(None, (rule.predicate, variables_text(rule.variables, typed))))
+        sections.append(f'  (:derived ({head}) {formula_text(rule.body, typed)})')
     for action in domain.actions.values():
         durative = domain.durative.get(action.name)
         if durative is not None:

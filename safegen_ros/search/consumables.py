@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from safegen_ros.pddl.bits import single_bits
 from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.rules import AXIOM
 from safegen_ros.search.task import SearchTask
 
 
@@ -71,7 +72,7 @@ def _makers(task: SearchTask, relaxation: Relaxation) -> dict[int, list[tuple[in
     for number, rule in enumerate(relaxation.rules):
         reached = single_bits(rule.given & goals)
         for goal in reached:
-            if len(reached) > 1:
+            if len(reached) > 1 or rule.action == AXIOM:
                 found.pop(goal, None)
             elif goal in found:
                 found[goal].append((number, rule.action))

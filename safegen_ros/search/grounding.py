@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 
-from safegen_ros.pddl.bits import FALSE
+from safegen_ros.pddl.bits import FALSE, TRUE, Condition, Junction, Literals, compile_test, join
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Action, Atom, Problem
 from safegen_ros.pddl.plan import Step
@@ -63,6 +63,8 @@ class _Reachability:
         self._reached = 0
         self._waiting: deque[Atom] = deque()
         self._found: dict[Step, GroundAction] = {}
+        rules = self._table.closure.rules if self._table.closure else []
+        self._derivable = [(head, compile_test(_undeleted(body))) for head, body in rules]
 
     def actions(self) -> list[GroundAction]:
         """See `reachable_actions`."""
@@ -71,6 +73,7 @@ class _Reachability:
             if predicate not in self._table.fluents:
                 self._static.setdefault(predicate, []).append(tuple(arguments))
         self._reach(self._table.encode(init))
+        self._derive()
         for schema in self._problem.domain.actions.values():
             self._compile(schema)
         while self._waiting:
@@ -82,6 +85,8 @@ class _Reachability:
                 self._fire(rule, row)
             for name, atoms in self._awaiting.pop((predicate, *row), ()):
                 self._await(name, atoms)
+            if not self._waiting:
+                self._derive()
         actions = {name: place for place, name in enumerate(self._problem.domain.actions)}
         objects = {name: place for place, name in enumerate(self._problem.objects)}
 
@@ -143,8 +148,28 @@ class _Reachability:
         self._reach(added)
         self._budget.use(_ACTION_SIZE + 6 * sys.getsizeof(self._reached))
 
+    def _derive(self) -> None:
+        """Reaches the derived atoms that follow from what has been reached."""
+        new = True
+        while new:
+            new = False
+            for head, test in self._derivable:
+                self._budget.tick()
+                if not self._reached & head and test(self._reached):
+                    self._reach(head)
+                    new = True
+
     def _reach(self, atoms: int) -> None:
         new = atoms & ~self._reached
         if new:
             self._reached |= new
             self._waiting.extend(self._table.atoms(new))
+
+
+def _undeleted(formula: Condition) -> Condition:
+    """What is left of a condition if every atom may be false."""
+    if isinstance(formula, Junction):
+        return join(map(_undeleted, formula.parts), formula.conjunctive)
+    if not isinstance(formula, Literals) or (formula.false and not formula.conjunctive):
+        return TRUE
+    return Literals(formula.conjunctive, formula.true, 0)

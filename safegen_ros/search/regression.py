@@ -20,6 +20,7 @@ from safegen_ros.pddl.model import Atom, Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.search.budget import Unsolvable
 from safegen_ros.search.clock import Counter, StepClock
+from safegen_ros.search.lookback import Lookback
 from safegen_ros.search.nnf import (
     FALSE,
     TRUE,
@@ -52,7 +53,7 @@ def compile_constraints(
     Raises:
         Unsolvable: the initial state breaks a constraint, or the goal is false in itself.
     """
-    draft = SasBuilder(task, checkpoint)
+    draft = SasBuilder(task, checkpoint, problem.domain.derived_predicates())
     compiler = _Compiler(problem, task, draft)
     for constraint in problem.constraints:
         checkpoint()
@@ -115,6 +116,7 @@ class _Compiler:
     def __init__(self, problem: Problem, task: SasTask, draft: SasBuilder) -> None:
         self.draft = draft
         self.clock = StepClock(draft)
+        self._lookback = Lookback(draft, self.clock)
         self._problem = problem
         self._logic = self.draft.logic
         self._regression = Regression(self._logic)
@@ -131,6 +133,9 @@ class _Compiler:
             Unsolvable: the initial state breaks it.
         """
         formulas = [self._formula(condition(f, self._table)) for f in constraint.arguments]
+        if any(map(self.draft.is_derived, formulas)):
+            self._lookback.add(constraint.operator, formulas, constraint.times)
+            return
         if not _ADD[constraint.operator](self, *formulas, *constraint.times):
             raise Unsolvable(
                 f'problem {self._problem.name} has no plan: its initial state breaks '
@@ -240,6 +245,7 @@ class _Compiler:
         """The goal asks for the formula, or for a flag that says that it holds now."""
         for part in conjuncts(formula):
             choice = isinstance(part, NnfJunction) and part != FALSE
+            choice = choice and not self.draft.is_derived(part)  # then an axiom says it
             self.draft.goals.append(self._holds_now(part) if choice else part)
         return True
 

@@ -143,12 +143,19 @@ class RuleBuilder:
         self._written: dict[Condition, int] = {}
         self._allowed: dict[tuple[Condition, int], int] = {}
         axioms = []
+        closure = task.table.closure
+        self._derived = closure.heads if closure else 0
         for monitor in task.monitors.monitors:
             budget.tick()
             formulas = [condition(f, task.table) for f in monitor.constraint.arguments]
             axioms += self._watch(monitor, formulas)
         for formula, fact in axioms:
             self.rules.append(RelaxedRule(AXIOM, self.needs(formula), Facts(other=fact)))
+        if closure:
+            for head, body in closure.rules:
+                self.rules.append(RelaxedRule(AXIOM, self.needs(body), Facts(true=head)))
+            # Any action may make one false.
+            self.rules.append(RelaxedRule(AXIOM, Facts(), Facts(false=self._derived)))
 
     def _other(self) -> int:
         self.others += 1
@@ -160,7 +167,7 @@ class RuleBuilder:
         """Takes up a constraint; returns the axioms that make its facts true."""
         operator, first, last = monitor.constraint.operator, formulas[0], formulas[-1]
         if operator == 'always':
-            for part in _conjuncts(first):
+            for part in self._stated(first):
                 self._always.add(part)
         elif operator == 'at end':
             self._final.append(first)
@@ -181,9 +188,13 @@ class RuleBuilder:
             fact = self._other()
             self.expiries.append(Expiry(monitor.constraint.times[0], fact))
             self._final.append(first)
-            for part in _conjuncts(first):
+            for part in self._stated(first):
                 self._always.add(part, fact)
         return []  # hold-during is left to the monitors
+
+    def _stated(self, formula: Condition) -> list[Condition]:
+        """The conjuncts that can be regressed, as they speak of no derived atom."""
+        return [part for part in _conjuncts(formula) if not part.mask & self._derived]
 
     def _goal_memory(self, monitor: ConstraintMonitor, value: int, urgent: bool) -> int:
         """A fact that a plan ends with."""
@@ -250,7 +261,7 @@ class RuleBuilder:
                 return
             if kept != TRUE:
                 needs = needs.union(self._keeping(kept, before))
-        uncertain = 0
+        uncertain = self._derived
         for _, more, less in action.conditional:
             uncertain |= more | less
         delete = action.delete & ~action.add

@@ -70,16 +70,26 @@ class SasBuilder:
     Args:
         task: what to start from; its axioms are written out into the conditions that use them.
         checkpoint: called for every operator that is looked at; it may raise.
+        derived: predicates whose atoms stay derived variables, as their axioms may need each other.
     """
 
-    def __init__(self, task: SasTask, checkpoint: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        task: SasTask,
+        checkpoint: Callable[[], None],
+        derived: Collection[str] = (),
+    ) -> None:
         self._checkpoint = checkpoint
         self.variables = list(task.variables)
         self._sizes = [len(variable.values) for variable in task.variables]
         self.logic = NnfFormulas(self._sizes)
         self.goals: list[NnfFormula] = []
         self.mutexes = list(task.mutexes)
-        self._defined = _Definitions(task, self.logic)
+        self.rules = list(task.rules) if derived else []
+        self._derived = frozenset(
+            variable for atom, (variable, _) in task.atoms().items() if atom[0] in derived
+        )
+        self._defined = _Definitions(task, self.logic, self._derived)
         self.operators = [self._operator(operator) for operator in task.operators]
         self._setting: dict[Fact, list[int]] = {}
         self._leaving: dict[Fact, list[int]] = {}
@@ -93,6 +103,12 @@ class SasBuilder:
         for condition, variable, value in operator.effects:
             changes.setdefault(variable, []).append((self._defined.formula(condition), value))
         return OperatorBuilder(operator.name, plain, changes, needs)
+
+    def is_derived(self, formula: NnfFormula) -> bool:
+        """Whether a formula speaks of a derived variable that has stayed."""
+        if isinstance(formula, NnfLiteral):
+            return formula.variable in self._derived
+        return bool(self._derived) and any(map(self.is_derived, formula.parts))
 
     def _index(self) -> None:
         """Notes which operators may make a fact true, and which may make it false."""
@@ -151,8 +167,9 @@ class SasBuilder:
 class _Definitions:
     """What the derived variables of a task stand for."""
 
-    def __init__(self, task: SasTask, logic: NnfFormulas) -> None:
+    def __init__(self, task: SasTask, logic: NnfFormulas, kept: Collection[int]) -> None:
         self._task = task
+        self._kept = kept
         self._logic = logic
         self._rules: dict[int, list[Axiom]] = {}
         for rule in task.rules:
@@ -168,10 +185,10 @@ class _Definitions:
         return self._logic.join([*own, *others], True)
 
     def split(self, facts: Iterable[Fact]) -> tuple[dict[int, int], list[NnfFormula]]:
-        """The facts about variables that operators change, and what the others stand for."""
+        """The facts about variables that stay, and what the others stand for."""
         plain, others = {}, []
         for variable, value in facts:
-            if self._task.variables[variable].layer < 0:
+            if self._task.variables[variable].layer < 0 or variable in self._kept:
                 plain[variable] = value
             else:
                 others.append(self._definition(variable, value))
@@ -230,7 +247,7 @@ class _Writer:
             (*self._draft.mutexes, *mutexes),
             dict(self._facts(goals)),
             tuple(map(self._operator, copies)),
-            tuple(rules),
+            (*self._draft.rules, *rules),
         )
 
     def _copies(self, operator: OperatorBuilder) -> list[_Copy]:

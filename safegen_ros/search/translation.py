@@ -14,19 +14,24 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import count
 
+from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.model import (
     Action,
     And,
     AtomFormula,
+    DerivedRule,
     Domain,
     Effect,
     Exists,
     Forall,
     Formula,
     Imply,
+    Not,
+    Or,
     Problem,
     Variables,
     quantified,
+    walk,
     with_subformulas,
 )
 
@@ -40,13 +45,17 @@ def operators_only(problem: Problem) -> Problem:
     done = AtomFormula(_fresh('done', domain.predicates), ())
     finish = Action(_fresh('finish', domain.actions), (), And(()), (_adding(done),))
     actions = [types.action(action) for action in domain.actions.values()]
+    actions += _uses(problem, done)
     predicates = {name: tuple(map(types.name, kinds)) for name, kinds in domain.predicates.items()}
+    # Written out, a rule may name any object.
+    constants = problem.objects if domain.derived else domain.constants
     bare = Domain(
         domain.name,
         {types.name(kind): types.parent(kind) for kind in domain.types},
-        {name: types.name(kind) for name, kind in domain.constants.items()},
+        {name: types.name(kind) for name, kind in constants.items()},
         {**predicates, **dict.fromkeys(types.guards.values(), (_ROOT,)), done.predicate: ()},
         {action.name: action for action in (*actions, finish)},
+        derived=tuple(map(types.rule, domain.derived)),
     )
     guarded = {
         (guard, name) for kind, guard in types.guards.items() for name in types.objects[kind]
@@ -66,6 +75,18 @@ def without_word(texts: list[str], word: str) -> tuple[list[str], Callable[[str]
 
 def _replaced(text: str, old: str, new: str) -> str:
     return re.sub(rf'(?<![\w?-]){re.escape(old)}(?![\w-])', new, text)
+
+
+def _uses(problem: Problem, done: AtomFormula) -> list[Action]:
+    """An action for each derived predicate: the translator keeps only what some action needs."""
+    found: list[Action] = []
+    for head in sorted(problem.domain.derived_predicates()):
+        name = _fresh('use', {*problem.domain.actions, *(action.name for action in found)})
+        count = len(problem.domain.predicates[head])
+        variables = tuple((f'?x{place}', _ROOT) for place in range(count))
+        needed = AtomFormula(head, tuple(variable for variable, _ in variables))
+        found.append(Action(name, variables, needed, (_adding(done),)))
+    return found
 
 
 def _adding(atom: AtomFormula) -> Effect:
@@ -127,6 +148,9 @@ class _Types:
     def _used(self) -> list[str]:
         """Every type that some variable has."""
         found: dict[str, None] = {}
+        lists = [rule.variables for rule in self._domain.derived]
+        lists += [each for rule in self._domain.derived for each in quantified(rule.body)]
+        found.update((kind, None) for variables in lists for _, kind in variables)
         for action in self._domain.actions.values():
             lists = [action.parameters, *quantified(action.precondition)]
             for effect in action.effects:
@@ -146,6 +170,32 @@ class _Types:
             for effect in action.effects
         )
         return Action(action.name, self._variables(action.parameters), condition, effects)
+
+    def rule(self, rule: DerivedRule) -> DerivedRule:
+        """A rule of a derived predicate with plain types."""
+        body = self._guarded(rule.variables, self.formula(self._unrolled(rule.body, True)))
+        return DerivedRule(rule.predicate, self._variables(rule.variables), body)
+
+    def _unrolled(self, formula: Formula, positive: bool) -> Formula:
+        """A formula without `forall` around derived atoms.
+
+        The translator makes a predicate of its own for what is not so, and would find a negation in
+        the circle of a rule that needs its own predicate.
+        """
+        if isinstance(formula, Not):
+            return Not(self._unrolled(formula.body, not positive))
+        if isinstance(formula, Imply):
+            premise = self._unrolled(formula.premise, not positive)
+            return Imply(premise, self._unrolled(formula.conclusion, positive))
+        if isinstance(formula, (Forall, Exists)) and isinstance(formula, Forall) == positive:
+            names = {each.predicate for each in walk(formula) if isinstance(each, AtomFormula)}
+            if not names.isdisjoint(self._domain.derived_predicates()):
+                parts = tuple(
+                    self._unrolled(substitute(formula.body, binding), positive)
+                    for binding in bindings(formula.variables, self.objects)
+                )
+                return And(parts) if positive else Or(parts)
+        return with_subformulas(formula, lambda part: self._unrolled(part, positive))
 
     def formula(self, formula: Formula) -> Formula:
         """A formula with plain types."""

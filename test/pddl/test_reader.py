@@ -136,7 +136,6 @@ def _effect(text: str) -> str:
 
 
 UNSUPPORTED = {
-    ':derived': (_domain('(:derived (q) (p a))'), 3, 1),
     ':process': (_domain('(:process a)'), 3, 1),
     "the requirement ':open-world'": ('(define (domain d) (:requirements :open-world))', 1, 35),
     'a preference': (_domain('(:action a :precondition (preference x (q)))'), 3, 26),

@@ -61,7 +61,7 @@ def _translated(problem: Problem) -> SasTask:
 def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) -> None:
     """Random walks: operators that are missing are those that can never apply or do nothing."""
     rng = random.Random(seed)
-    problem = strategies.toggles(rng) if seed % 2 else strategies.blocks(rng, 3)
+    problem = strategies.toggles(rng, seed % 4 == 1) if seed % 2 else strategies.blocks(rng, 3)
     if rng.random() < 0.5:  # a goal that is seldom reached hides what constraints say
         problem = replace(problem, goal=And(()))
     validator = Validator(problem)
@@ -95,7 +95,7 @@ def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) ->
 @given(strategies.SEEDS)
 def test_it_agrees_with_a_search_that_sees_everything(seed: int) -> None:
     rng = random.Random(seed)
-    problem = strategies.toggles(rng) if seed % 2 else strategies.blocks(rng, 3)
+    problem = strategies.toggles(rng, seed % 4 == 1) if seed % 2 else strategies.blocks(rng, 3)
     optimal = seed % 4 > 1
     try:
         wanted = solve(problem, node_limit=3_000)

@@ -27,7 +27,7 @@ STEPS = 7
 def _random_problem(seed: int) -> tuple[Problem, SasTask]:
     rng = random.Random(seed)
     if seed % 2:
-        problem, groups = strategies.toggles(rng), []
+        problem, groups = strategies.toggles(rng, derived=seed % 4 == 1), []
     else:
         problem = strategies.blocks(rng, rng.randint(2, 3))
         groups = positions(problem)

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import product
 
 from safegen_ros.pddl.bits import AtomTable, Condition, Literals
+from safegen_ros.pddl.derived import layers
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.writer import atom_text
@@ -32,21 +34,35 @@ class Translator:
         self._rules: list[Axiom] = []
         self._facts: dict[Atom, Fact] = {}
         self._derived: dict[Hashable, Fact] = {}
+        self._layers = {
+            head: 1 + place  # behind what says that a variable has another value
+            for place, layer in enumerate(layers(problem.domain.derived))
+            for head in layer
+        }
         for group in groups:
             (initial,) = (index for index, atom in enumerate(group) if atom in problem.init)
             self._add(group, tuple(map(value_text, group)), initial)
+        closure = self._table.closure
+        for head, body in closure.rules if closure else ():
+            ((variable, value),) = (self._fact(atom) for atom in self._table.atoms(head))
+            for cube in self._cubes(body):
+                if consistent(cube):
+                    self._rules.append(Axiom(tuple(cube), variable, value))
         actions = Grounder(problem, self._table).all_actions()
         operators = tuple(map(self._operator, actions))
         self.task = SasTask(tuple(self._variables), (), {}, operators, tuple(self._rules))
 
-    def _add(self, atoms: Sequence[Atom], values: tuple[str, ...], initial: int) -> None:
+    def _add(
+        self, atoms: Sequence[Atom], values: tuple[str, ...], initial: int, layer: int = -1
+    ) -> None:
         self._facts.update((atom, (len(self._variables), i)) for i, atom in enumerate(atoms))
-        self._variables.append(SasVariable(values, initial))
+        self._variables.append(SasVariable(values, initial, layer))
 
     def _fact(self, atom: Atom) -> Fact:
         if atom not in self._facts:
             text = value_text(atom)
-            self._add([atom], (text, f'Negated{text}'), int(atom not in self._init))
+            values, layer = (text, f'Negated{text}'), self._layers.get(atom[0], -1)
+            self._add([atom], values, int(atom not in self._init), layer)
         return self._facts[atom]
 
     def _absent(self, atom: Atom) -> Fact:
@@ -56,6 +72,17 @@ class Translator:
             return variable, 1 - value
         others = [[(variable, other)] for other in range(count) if other != value]
         return self._any(('not', atom), others)
+
+    def _cubes(self, condition: Condition) -> list[list[Fact]]:
+        """Conjunctions of facts of which one must hold."""
+        if isinstance(condition, Literals):
+            parts = [[[self._fact(atom)]] for atom in self._table.atoms(condition.true)]
+            parts += [[[self._absent(atom)]] for atom in self._table.atoms(condition.false)]
+        else:
+            parts = [self._cubes(part) for part in condition.parts]
+        if condition.conjunctive:
+            return [[fact for cube in cubes for fact in cube] for cubes in product(*parts)]
+        return [cube for cubes in parts for cube in cubes]
 
     def _all(self, condition: Condition) -> list[Fact]:
         """Facts that together hold where a condition does."""

@@ -31,6 +31,7 @@ from safegen_ros.pddl.model import (
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
+    DerivedRule,
     Domain,
     Effect,
     Equals,
@@ -103,10 +104,20 @@ def formula(
     return atom(rng, domain, names)
 
 
-def atom(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> AtomFormula:
-    """A random well-typed atom; every domain here has a predicate without arguments."""
+def atom(
+    rng: random.Random, domain: Domain, names: Mapping[str, str], changed: bool = False
+) -> AtomFormula:
+    """A random well-typed atom; every domain here has a predicate without arguments.
+
+    Args:
+        rng: the source of randomness.
+        domain: of the predicates.
+        names: the terms, with their types.
+        changed: whether actions must be able to change it, so that it is not derived.
+    """
+    derived = domain.derived_predicates() if changed else ()
     while True:
-        predicate = rng.choice(list(domain.predicates))
+        predicate = rng.choice([name for name in domain.predicates if name not in derived])
         fitting = [
             [name for name, own in names.items() if domain.is_subtype(own, wanted)]
             for wanted in domain.predicates[predicate]
@@ -160,8 +171,13 @@ def tree(
     return constraint(rng, domain, names)
 
 
-def domain(rng: random.Random) -> Domain:
-    """A random small domain with every kind of precondition and effect that is supported."""
+def domain(rng: random.Random, derived: bool = False) -> Domain:
+    """A random small domain with every kind of precondition and effect that is supported.
+
+    Args:
+        rng: the source of randomness.
+        derived: whether it has derived predicates.
+    """
     types = rng.choice(TYPE_TREES)
     named = KEYWORDS if rng.random() < 0.15 else {}
     constants = {named.get('k1', 'k1'): kind(rng, types, ALL_OF)} if rng.random() < 0.4 else {}
@@ -170,11 +186,49 @@ def domain(rng: random.Random) -> Domain:
         name = named.get(f'p{index}', f'p{index}')
         predicates[name] = tuple(kind(rng, types) for _ in range(rng.randint(0, 2)))
     bare = Domain('random-toggles', types, constants, predicates, {})
+    if derived:
+        bare = _with_rules(rng, bare)
     actions = [
         _action(rng, bare, named.get(f'act_{index}', f'act_{index}'))
         for index in range(rng.randint(2, 4))
     ]
     return replace(bare, actions={action.name: action for action in actions})
+
+
+def _with_rules(rng: random.Random, bare: Domain) -> Domain:
+    """The domain with a few layers of derived predicates; those of a layer may need each other."""
+    for layer in range(rng.randint(1, 3)):
+        heads = {
+            f'd{layer}{index}': tuple(kind(rng, bare.types) for _ in range(rng.randint(0, 2)))
+            for index in range(rng.choice([1, 1, 2]))
+        }
+        own = replace(bare, predicates={'flag': (), **heads})
+        rules = []
+        for name in rng.choices(list(heads), k=rng.randint(len(heads), 3)):
+            kinds = [
+                rng.choice([k for k in (*bare.types, wanted) if bare.is_subtype(k, wanted)])
+                for wanted in heads[name]
+            ]
+            variables = tuple((f'?h{i}', wanted) for i, wanted in enumerate(kinds))
+            inner = quantified(rng, bare)
+            near, far = dict(variables), dict([*variables, *inner])
+            parts = [formula(rng, bare, {**bare.constants, **near})]
+            for _ in range(rng.choice([0, 1, 1, 2])):  # what it needs of its own layer
+                needed = And(
+                    (
+                        formula(rng, bare, {**bare.constants, **far}, 1),
+                        atom(rng, own, {**bare.constants, **far}),
+                    )
+                )
+                parts.append((Exists if rng.random() < 0.8 else Forall)(inner, needed))
+            body = (
+                parts[0] if len(parts) == 1 else (Or if rng.random() < 0.8 else And)(tuple(parts))
+            )
+            rules.append(DerivedRule(name, variables, body))
+        bare = replace(
+            bare, predicates={**bare.predicates, **heads}, derived=(*bare.derived, *rules)
+        )
+    return bare
 
 
 def _action(rng: random.Random, bare: Domain, name: str) -> Action:
@@ -196,15 +250,15 @@ def _effect(rng: random.Random, bare: Domain, names: Mapping[str, str], index: i
         part = formula(rng, bare, inside, 1)
         condition = part if isinstance(part, And) else And((part,))
         condition = And(tuple(p for p in condition.parts if not isinstance(p, And)))
-    literal = atom(rng, bare, inside)
+    literal = atom(rng, bare, inside, changed=True)
     if rng.random() < 0.45:
         return Effect(variables, condition, (), (literal,))
     return Effect(variables, condition, (literal,), ())
 
 
-def toggles(rng: random.Random) -> Problem:
+def toggles(rng: random.Random, derived: bool = False) -> Problem:
     """A random problem of a random domain, with ground constraints."""
-    own = domain(rng)
+    own = domain(rng, derived)
     objects = dict(own.constants)
     kinds = [name for name in own.types if name != 'empty'] or ['object'] * rng.randint(1, 3)
     for index, name in enumerate(kinds):
@@ -244,6 +298,14 @@ def problem(rng: random.Random) -> Problem:
     return toggles(rng) if choice < 0.7 else blocks(rng, rng.choice([3, 3, 4]))
 
 
+def any_problem(rng: random.Random) -> Problem:
+    """A random problem with derived predicates, of a built-in domain, or as in `problem`."""
+    choice = rng.random()
+    if choice < 0.4:
+        return toggles(rng, derived=True) if choice < 0.2 else generated(rng)
+    return problem(rng)
+
+
 def written(rng: random.Random, problem: Problem, own: ConstraintTree) -> tuple[str, str]:
     """The texts of a task with its trees of constraints, sometimes with action costs.
 
@@ -270,8 +332,8 @@ def _with_section(source: str, section: str) -> str:
 
 
 def ground_atom(rng: random.Random, own: Domain, objects: Mapping[str, str]) -> tuple[str, ...]:
-    """A random ground atom."""
-    found = atom(rng, own, objects)
+    """A random ground atom that may stand in a state."""
+    found = atom(rng, own, objects, changed=True)
     return (found.predicate, *found.terms)
 
 

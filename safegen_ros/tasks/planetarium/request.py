@@ -156,7 +156,14 @@ def _rules_behind(part: str, start: Problem) -> tuple[list[str], str]:
 def _domain(domain: str, start: str) -> tuple[Domain, str]:
     """A domain, and its text where it is not built in."""
     if domain.lstrip().startswith(('(', ';')):
-        return read_domain(domain, '<domain>'), domain
+        read = read_domain(domain, '<domain>')
+        if read.derived:
+            raise SafegenError(
+                f'domain {read.name[:40]} has derived predicates, which Planetarium does not '
+                'compare: state them in :init and in effects',
+                ErrorCode.UNSUPPORTED_FEATURE,
+            )
+        return read, domain
     name = domain.strip().lower()
     if not name and start:
         name = problem_domain_name(start, '<start>').text

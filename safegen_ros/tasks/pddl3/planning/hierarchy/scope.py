@@ -144,6 +144,8 @@ def _closed(told: Mapping[str, set[str]], objects: frozenset[str]) -> frozenset[
 def restricted(problem: Problem, objects: frozenset[str]) -> Problem:
     """A problem over some of its objects; the domain's constants are always among them.
 
+    A derived atom may depend on any object, so that a problem with derived predicates stays whole.
+
     Args:
         problem: the problem; no constraint of it is broken in its initial state.
         objects: the names of those that stay.
@@ -156,7 +158,7 @@ def restricted(problem: Problem, objects: frozenset[str]) -> Problem:
         for name, kind in problem.objects.items()
         if name in objects or name in problem.domain.constants
     }
-    if len(kept) == len(problem.objects):
+    if len(kept) == len(problem.objects) or problem.domain.derived:
         return problem
     writer = _Writer(problem, frozenset(kept))
     goals = [part for goal in problem.goal_conjuncts() for part in writer.goal(goal)]

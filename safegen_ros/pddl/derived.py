@@ -1,0 +1,187 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of derived predicates: reading them, and the order in which they are worked out.
+
+A rule may need its own predicate, as `above` does. It may need the absence of another one that is
+worked out before it; a circle with a negation in it has no one meaning and is refused (Hoffmann and
+Edelkamp, "The Deterministic Part of IPC-4", 2005, section 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from safegen_ros.pddl.formulas import read_atom, read_formula
+from safegen_ros.pddl.model import (
+    AtomFormula,
+    DerivedRule,
+    DurativeAction,
+    Effect,
+    Formula,
+    Imply,
+    Moment,
+    Not,
+    subformulas,
+)
+from safegen_ros.pddl.scope import Scope
+from safegen_ros.pddl.sexpr import Group
+from safegen_ros.pddl.typed_lists import read_typed_list
+
+DERIVED = ':derived'
+
+
+def check_moments(scope: Scope, group: Group, action: DurativeAction) -> None:
+    """Refuses a durative action that changes at its start what a later derived atom depends on.
+
+    The flat step could not say what the atom is by then.
+
+    Raises:
+        PddlError: it does.
+    """
+    needs = _needs(scope.domain.derived, with_base=True)
+    changed = {
+        atom.predicate
+        for moment, effect in action.effects
+        if moment is Moment.AT_START and isinstance(effect, Effect)
+        for atom in (*effect.add, *effect.delete)
+    }
+    later = [formula for moment, formula in action.conditions if moment is not Moment.AT_START]
+    later += [effect.condition for moment, effect in action.effects if moment is Moment.AT_END]
+    for formula in later:
+        for predicate, _ in _signs(formula, True):
+            cause = next((each for each in changed if _way(needs, predicate, each)), '')
+            if predicate in needs and cause:
+                raise scope.reader.unsupported(
+                    group,
+                    f'{predicate[:40]!r} at the end or over all of {action.name[:40]}, derived '
+                    f'from {cause[:40]!r}, which its start changes',
+                    'ask for it at start, or change it at end',
+                )
+
+
+def read_rules(scope: Scope, groups: Iterable[Group]) -> tuple[DerivedRule, ...]:
+    """Reads those of some sections that are rules, `(:derived (above ?x ?y) FORMULA)`.
+
+    What is wrong with one is noted, and the others read.
+
+    Raises:
+        PddlError: a circle of rules has no one meaning.
+    """
+    reader, found = scope.reader, {}
+    for group in groups:
+        rule = reader.attempt(_read_rule, scope, group) if group.head == DERIVED else None
+        if rule is not None:
+            found[group] = rule
+    circle = negative_circle(found.values())
+    for group, rule in found.items():
+        if circle and rule.predicate == circle[0]:
+            way = ', which needs '.join(name[:40] for name in circle[1:])
+            cause = f'{circle[0][:40]} needs the absence of {way}'
+            cure = 'leave the negation out of the circle'
+            raise reader.error(group, f'derived predicates in a circle: {cause}', cure)
+    return tuple(found.values())
+
+
+def _read_rule(scope: Scope, group: Group) -> DerivedRule:
+    reader = scope.reader
+    if len(group.items) != 3:
+        raise reader.error(
+            group,
+            f':derived takes an atom and a formula, found {len(group.items) - 1} parts',
+            'write (:derived (above ?x ?y) (on ?x ?y))',
+        )
+    head = reader.group(group, 1, 'an atom such as (above ?x ?y)')
+    if head.head not in scope.domain.predicates:
+        read_atom(scope, head)  # which says so
+    kinds = scope.domain.predicates[head.head]
+    listed = read_typed_list(reader, head, 1, 'variable', scope.domain.types)
+    if len(listed) != len(kinds):
+        raise reader.error(
+            head,
+            f'predicate {head.head[:40]!r} takes {len(kinds)} arguments, found {len(listed)}',
+            'give it exactly that many variables',
+        )
+    pairs = zip(listed, kinds, strict=True)
+    variables = tuple(
+        (name, _narrower(scope, head, kind, wanted)) for (name, kind), wanted in pairs
+    )
+    return DerivedRule(head.head, variables, read_formula(scope.bind(variables), group, 2))
+
+
+def _narrower(scope: Scope, head: Group, kind: str, wanted: str) -> str:
+    """The type of a variable of a head: a wider one, as one that is not written, says nothing."""
+    if scope.fits(kind, wanted):
+        return kind
+    if scope.fits(wanted, kind):
+        return wanted
+    raise scope.reader.error(
+        head, f'{head.head[:40]!r} takes {wanted[:40]} here, not {kind[:40]}', 'change one'
+    )
+
+
+_Needs = dict[str, dict[str, bool]]
+"""For each derived predicate, those that its rules need, and whether one needs its absence."""
+
+
+def _needs(rules: Iterable[DerivedRule], *, with_base: bool = False) -> _Needs:
+    """See `_Needs`; with the base, of all predicates that the rules need."""
+    rules = tuple(rules)
+    found: _Needs = {rule.predicate: {} for rule in rules}
+    for rule in rules:
+        own = found[rule.predicate]
+        for predicate, positive in _signs(rule.body, True):
+            if with_base or predicate in found:
+                own[predicate] = own.get(predicate, False) or not positive
+    return found
+
+
+def _signs(formula: Formula, positive: bool) -> Iterator[tuple[str, bool]]:
+    """The predicates in a formula, each with whether it stands below an even number of `not`s."""
+    if isinstance(formula, AtomFormula):
+        yield formula.predicate, positive
+    elif isinstance(formula, Imply):
+        yield from _signs(formula.premise, not positive)
+        yield from _signs(formula.conclusion, positive)
+    else:
+        inner = positive != isinstance(formula, Not)
+        for part in subformulas(formula):
+            yield from _signs(part, inner)
+
+
+def negative_circle(rules: Iterable[DerivedRule]) -> tuple[str, ...]:
+    """Predicates of which each needs the next one, the first one its absence; empty if none do."""
+    needs = _needs(rules)
+    for head, others in needs.items():
+        for other, negated in others.items():
+            way = _way(needs, other, head) if negated else ()
+            if way:
+                return (head, *way)
+    return ()
+
+
+def _way(needs: _Needs, start: str, end: str) -> tuple[str, ...]:
+    """The shortest way from one predicate to another by what each one needs."""
+    ways: dict[str, tuple[str, ...]] = {start: (start,)}
+    waiting = [start]
+    for each in waiting:  # which grows
+        if each == end:
+            return ways[each]
+        for other in needs.get(each, ()):
+            if other not in ways:
+                ways[other] = (*ways[each], other)
+                waiting.append(other)
+    return ()
+
+
+def layers(rules: Iterable[DerivedRule]) -> list[frozenset[str]]:
+    """The derived predicates in the order in which they can be worked out."""
+    needs = _needs(rules)
+    level = dict.fromkeys(needs, 0)
+    for _ in needs:
+        for head, others in needs.items():
+            for other, negated in others.items():
+                level[head] = max(level[head], level[other] + negated)
+    return [
+        frozenset(head for head, at in level.items() if at == each)
+        for each in sorted(set(level.values()))
+    ]
