@@ -120,7 +120,7 @@ def plan_text(found: Solution, ranking: Ranking | None = None) -> str:
         f'; steps: {len(found.plan)}{shortest}',
         f'; time: {found.seconds:.3f} s{expanded}',
         *([] if ranking is None else [f'; metric: {ranking}; {_NOT_OPTIMISED}']),
-        *map(str, found.plan.steps),
+        *str(found.plan).splitlines(),
     ]
     return '\n'.join(lines)
 
@@ -129,7 +129,7 @@ def _values(status: str, found: Solution | None, ranking: Ranking | None = None)
     """The answer as values for JSON; docs/validation.md explains each."""
     return {
         'status': status,
-        'plan': None if found is None else [str(step) for step in found.plan.steps],
+        'plan': None if found is None else str(found.plan).splitlines(),
         'route': None if found is None else found.route,
         'optimal': None if found is None else found.optimal,
         'metric': None if ranking is None else {**ranking_values(ranking), 'note': _NOT_OPTIMISED},

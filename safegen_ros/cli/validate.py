@@ -85,7 +85,7 @@ def judge(task: Pddl3Task, text: str, options: ValidateOptions) -> Judgement:
             plan, taken = extract_plan(text, task.problem)
             extraction = None if taken.whole else taken
         else:
-            plan = parse_plan(text)
+            plan = parse_plan(text, timed=bool(task.problem.domain.durative))
     except PlanFormatError as error:
         return Judgement(Verdict(Category.FORMAT_ERROR, error.message), None, text, error)
     confirmed = None

@@ -34,6 +34,7 @@ from safegen_ros.pddl.plan import (
     ONLY_STEPS,
     Plan,
     found_at,
+    has_durations,
     parse_plan,
     place_of,
     read_steps,
@@ -95,10 +96,12 @@ def extract_plan(text: str, problem: Problem) -> tuple[Plan, Extraction]:
         PlanFormatError: there is no such list, or its numbers or times do not grow, or another line
             may hold a step.
     """
+    timed = bool(problem.domain.durative)
     try:
-        plan = parse_plan(text)
+        plan = parse_plan(text, timed=timed)
     except PlanFormatError as error:
-        if len(text) > MAX_PLAN_TEXT:
+        # A list is taken without its times, and a plan with others is another plan.
+        if len(text) > MAX_PLAN_TEXT or (timed and has_durations(text)):
             raise
         return _only_list(text, problem, error)
     lines = text.split('\n')

@@ -29,6 +29,7 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     Problem,
+    walk,
 )
 from safegen_ros.pddl.plan import Plan, Step
 
@@ -201,13 +202,18 @@ def _has_hold_after(problem: Problem, plan: Plan) -> bool:
 def _has_own_clash(problem: Problem, plan: Plan) -> bool:
     if not problem.domain.durative:
         return False
-    parts = [part(each, m) for each in problem.domain.durative.values() for m in Moment]
-    return any(map(_clashes, (*problem.domain.actions.values(), *parts)))
+    domain = problem.domain
+    found = [each for name, each in domain.actions.items() if name not in domain.durative]
+    found += [part(each, moment) for each in domain.durative.values() for moment in Moment]
+    return any(map(_clashes, found))
 
 
 def _clashes(action: Action) -> bool:
     added = {atom.predicate for effect in action.effects for atom in effect.add}
-    return any(atom.predicate in added for effect in action.effects for atom in effect.delete)
+    deleted = {atom.predicate for effect in action.effects for atom in effect.delete}
+    asked = (each for effect in action.effects for each in walk(effect.condition))
+    read = {each.predicate for each in asked if isinstance(each, AtomFormula)}
+    return bool(added & deleted or read & (added | deleted))
 
 
 def _has_window_of_seconds(problem: Problem, plan: Plan) -> bool:
@@ -237,7 +243,8 @@ FAULTS = (
     ),
     ValFault(
         'own-clash',
-        'judges two happenings by their order, or refuses one, where one adds and deletes an atom',
+        'judges happenings by their order, or refuses one, where one adds and deletes an atom, or '
+        'changes what its own effects depend on',
         _has_own_clash,
     ),
     ValFault(

@@ -228,19 +228,18 @@ def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
 # Against VAL, which differs in ways that have names.
 
 
-class _UnfiredAside(TimedActions):
+def _as_val(problem: Problem) -> TemporalProof:
     """As VAL: a condition of an effect that does not happen may be changed at the same moment."""
+    proof = TemporalProof(problem)
+    actions = proof.actions
 
-    def reads(self, action: GroundAction) -> int:
-        schema = self._parts.domain.actions[action.step.action]
+    def reads(action: GroundAction) -> int:
+        schema = actions._parts.domain.actions[action.step.action]
         names = (name for name, _ in schema.parameters)
         binding = dict(zip(names, action.step.arguments, strict=True))
-        return self._mentioned(schema.precondition, binding)
+        return actions._mentioned(schema.precondition, binding)
 
-
-def _aside(problem: Problem) -> TemporalProof:
-    proof = TemporalProof(problem)
-    proof.actions = _UnfiredAside(problem)
+    actions.reads = reads  # type: ignore[method-assign]
     return proof
 
 
@@ -254,7 +253,7 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
         return ''
     if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why
         return '' if opinion.output.rstrip().endswith('Failed plans:\n plan') else opinion.output
-    if 'interfere' in ours.reason and _aside(problem).verify(plan).category is theirs:
+    if 'interfere' in ours.reason and _as_val(problem).verify(plan).category is theirs:
         return ''
     # VAL sees a deadline that has passed only after the next happening
     late = ours.category is Category.SAFETY_VIOLATION and 'within' in ours.broken[0].text
