@@ -135,6 +135,10 @@ class _Writer:
         template = phrases.SENTENCES[constraint.operator]
         if constraint.times == (1,):
             template = template.replace('{time} steps', '{time} step')
+        elif not constraint.times and constraint.exact:
+            times = map('{:f}'.format, constraint.exact)
+            template = template.replace('{time} steps', '{time} seconds')
+            template = template.replace('step {time}', 'second {time}')
         values = {'time': times}
         filled = _SLOT.sub(lambda slot: next(values.get(slot[1], arguments)), template)
         return plain(filled)

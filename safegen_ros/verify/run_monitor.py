@@ -8,12 +8,17 @@ in a process of its own.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
+from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import MonitorSet, Standing, Status
 from safegen_ros.verify.remaining import remaining_problem
 
@@ -23,9 +28,13 @@ _LOOK = 'look at the cell before the next goal'
 class RunMonitor:
     """Follows the observed states of one execution.
 
+    Where actions take time, the constraints are watched over the seconds since the first look,
+    by `clocked`.
+
     Args:
         problem: the task.
         plan: a plan that is proved for it.
+        now: a clock that never goes back [s].
 
     Attributes:
         problem: the task.
@@ -35,7 +44,9 @@ class RunMonitor:
         looks: how many were observed; the first one is the initial state.
     """
 
-    def __init__(self, problem: Problem, plan: Plan) -> None:
+    def __init__(
+        self, problem: Problem, plan: Plan, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self.observed: State | None = None
         self.looks = 0
         self.problem = problem
@@ -45,6 +56,9 @@ class RunMonitor:
         self._grounder = Grounder(problem, self._table)
         self._monitors = MonitorSet(problem, self._table)
         self._standing: Standing = 0
+        self._now = now
+        self._begun = Fraction(0)
+        self._clocks = clocked(problem, self._table) if problem.domain.durative else []
         self._predicted = problem.init
 
     def look(self, observed: State) -> None:
@@ -67,13 +81,17 @@ class RunMonitor:
             self._standing = self._monitors.progress(self._standing, bits)
         else:
             self._standing = self._monitors.start(bits)
+        if not self.looks:
+            self._begun = Fraction(self._now())
         self.observed = observed
         self.looks += 1
-        violated = self._monitors.violated(self._standing)
-        if violated:
+        for clock in self._clocks:
+            clock.see(self._elapsed(), bits)
+        violated = self._monitors.texts(self._monitors.violated(self._standing))
+        broken = violated if not self._clocks else self._broken()
+        if broken:
             raise RobotError(
-                f'{moment} the observed world breaks {" ".join(self._monitors.texts(violated))}: '
-                f'{_LOOK}',
+                f'{moment} the observed world breaks {" ".join(broken)}: {_LOOK}',
                 ErrorCode.MONITOR_VIOLATION,
             )
         if observed != self._predicted:
@@ -83,6 +101,39 @@ class RunMonitor:
                 f'{moment} the world is not as proved: missing {missing or "nothing"}, '
                 f'unexpected {extra or "nothing"}: {_LOOK}',
                 ErrorCode.STATE_MISMATCH,
+            )
+
+    def _elapsed(self) -> Fraction:
+        """Time since the first look [s]."""
+        return Fraction(self._now()) - self._begun
+
+    def _broken(self) -> tuple[str, ...]:
+        """The constraints that are broken over time, each with the moment."""
+        return tuple(
+            f'{constraint_text(each.constraint)} (at {float(each.broken):.3f} s)'
+            for each in self._clocks
+            if each.broken is not None
+        )
+
+    def due_s(self) -> float | None:
+        """How long the present state may last until it breaks a constraint [s]; None for ever."""
+        due = [each.due for each in self._clocks if each.due is not None]
+        return float(min(due) - self._elapsed()) if due else None
+
+    def check_time(self) -> None:
+        """Checks, while a step runs, whether the present state has lasted too long.
+
+        Raises:
+            RobotError: `MONITOR_VIOLATION`, with the step and the constraint.
+        """
+        for each in self._clocks:
+            each.wait(self._elapsed())
+        broken = self._broken()
+        if broken:
+            raise RobotError(
+                f'step {self.looks} {self.plan.steps[self.looks - 1]} is not done in time: '
+                f'{" ".join(broken)} is broken: {_LOOK}',
+                ErrorCode.MONITOR_VIOLATION,
             )
 
     def finish(self) -> None:
@@ -100,16 +151,20 @@ class RunMonitor:
                 f'every step is done, but the observed world lacks {" and ".join(unmet)}',
                 ErrorCode.GOAL_MISMATCH,
             )
-        left = self._monitors.unsatisfied(self._standing)
+        left = self._monitors.texts(self._monitors.unsatisfied(self._standing))
+        if self._clocks:
+            open_ = (each for each in self._clocks if not each.satisfied)
+            left = tuple(constraint_text(each.constraint) for each in open_)
         if left:
             raise RobotError(
-                f'every step is done, but the observed world never satisfied '
-                f'{" ".join(self._monitors.texts(left))}',
+                f'every step is done, but the observed world never satisfied {" ".join(left)}',
                 ErrorCode.MONITOR_VIOLATION,
             )
 
     def standings(self) -> tuple[tuple[str, Status], ...]:
         """Each constraint as PDDL text, and where it stands in the last observed state."""
+        if self._clocks:
+            return tuple((constraint_text(each.constraint), each.status) for each in self._clocks)
         return tuple(
             (constraint_text(monitor.constraint), monitor.status(self._standing))
             for monitor in self._monitors.monitors

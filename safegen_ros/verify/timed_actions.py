@@ -40,16 +40,17 @@ class TimedActions:
 
     Args:
         problem: the problem.
+        fold_static: as of `AtomTable`.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, fold_static: bool = True) -> None:
         self.problem = problem
         domain = problem.domain
         actions = {n: each for n, each in domain.actions.items() if n not in domain.durative}
         for name, action in domain.durative.items():
             actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
         self._parts = replace(problem, domain=replace(domain, actions=actions))
-        self.table = AtomTable(self._parts)
+        self.table = AtomTable(self._parts, fold_static=fold_static)
         self._derived = domain.derived_predicates()
         self.grounder = Grounder(self._parts, self.table)
         self._reads: dict[Step, int] = {}
@@ -61,9 +62,7 @@ class TimedActions:
         now, state = Fraction(0), self.table.encode(self.problem.init)
         times = []
         for step in plan.steps:
-            duration = Decimal(0)
-            if step.action in self.problem.domain.durative:
-                duration = self._least_duration(step, state)
+            duration = self.least_duration(step, state)
             times.append((decimal_of(now), duration))
             now += Fraction(duration) + EPSILON
             for action in self.happenings(step):
@@ -83,7 +82,10 @@ class TimedActions:
     def _part(self, step: Step, moment: Moment) -> GroundAction:
         return self.grounder.action(Step(_part_name(moment, step.action), step.arguments))
 
-    def _least_duration(self, step: Step, state: int) -> Decimal:
+    def least_duration(self, step: Step, state: int) -> Decimal:
+        """How long a step takes that starts in a state, if nobody says otherwise [s]."""
+        if step.action not in self.problem.domain.durative:
+            return Decimal(0)
         bounds = self.duration(step, state)
         wanted = [value for operator, value in bounds if operator != '<=']
         found = [value for value in wanted or dict(bounds).values() if value is not None]

@@ -5,15 +5,27 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 
 from safegen_ros.pddl.flatten import flatten
 from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.model import Action, DurativeAction, Moment, Problem, conjuncts
+from safegen_ros.pddl.model import (
+    Action,
+    AtomFormula,
+    DurativeAction,
+    Effect,
+    Moment,
+    Problem,
+    conjuncts,
+    walk,
+)
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.timed_actions import TimedActions
 from support import strategies
+
+Effects = tuple[tuple[Moment, Effect], ...]
 
 DURATIONS = ('1', '1', '2', '0.5', '2.5')
 
@@ -21,7 +33,12 @@ DURATIONS = ('1', '1', '2', '0.5', '2.5')
 def problem(rng: random.Random) -> Problem:
     """A random problem of which most actions take time; its deadlines are in seconds."""
     found = strategies.toggles(rng)
-    actions = found.domain.actions.values()
+    actions = [
+        replace(
+            each, effects=tuple(e for _, e in _clear([(Moment.AT_END, e) for e in each.effects]))
+        )
+        for each in found.domain.actions.values()
+    ]
     durative = {
         action.name: _durative(rng, action)
         for number, action in enumerate(actions)
@@ -29,8 +46,11 @@ def problem(rng: random.Random) -> Problem:
     }
     flat = {a.name: flatten(durative[a.name]) if a.name in durative else a for a in actions}
     domain = replace(found.domain, actions=flat, durative=durative)
+    windows = ('hold-during', 'hold-after')  # of which VAL is no judge either
     constraints = tuple(
-        replace(c, times=(), exact=tuple(map(Decimal, c.times))) for c in found.constraints
+        replace(c, times=(), exact=tuple(map(Decimal, c.times)))
+        for c in found.constraints
+        if c.operator not in windows or rng.random() < 0.2
     )
     return replace(found, domain=domain, constraints=constraints)
 
@@ -38,18 +58,27 @@ def problem(rng: random.Random) -> Problem:
 def _durative(rng: random.Random, action: Action) -> DurativeAction:
     moments = list(Moment)
     conditions = tuple((rng.choice(moments), part) for part in conjuncts(action.precondition))
-    effects = tuple(
+    effects: Effects = tuple(
         (rng.choice((Moment.AT_START, Moment.AT_END)), effect) for effect in action.effects
     )
-    if rng.random() < 0.9:  # VAL is no judge of a moment that adds and deletes an atom
-        added = {(m, a.predicate) for m, effect in effects for a in effect.add}
-        effects = tuple(
-            (moment, effect)
-            for moment, effect in effects
-            if not any((moment, a.predicate) in added for a in effect.delete)
-        )
+    if rng.random() < 0.95:
+        effects = _clear(effects)
     duration = (('=', Decimal(rng.choice(DURATIONS))),)
     return DurativeAction(action.name, action.parameters, duration, conditions, effects)
+
+
+def _clear(effects: Iterable[tuple[Moment, Effect]]) -> Effects:
+    """Those that VAL can judge: none deletes what one adds, or depends on what one changes."""
+    kept: list[tuple[Moment, Effect]] = []
+    for moment, effect in effects:
+        together = [each for m, each in kept if m is moment] + [effect]
+        added = {atom.predicate for each in together for atom in each.add}
+        deleted = {atom.predicate for each in together for atom in each.delete}
+        asked = (part for each in together for part in walk(each.condition))
+        read = {part.predicate for part in asked if isinstance(part, AtomFormula)}
+        if not (added & deleted or read & (added | deleted)):
+            kept.append((moment, effect))
+    return tuple(kept)
 
 
 def plan(rng: random.Random, problem: Problem) -> Plan:

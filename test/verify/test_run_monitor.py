@@ -12,6 +12,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.run_monitor import RunMonitor
 
@@ -77,3 +78,61 @@ def test_nothing_is_left_of_a_broken_constraint_or_an_unknown_world(
         monitor.look(state)
     assert caught.value.code is code
     assert monitor.remaining() is None
+
+
+HEATING = read_domain("""(define (domain heating) (:predicates (warm) (done))
+  (:durative-action heat :parameters () :duration (= ?duration 5) :condition ()
+    :effect (at end (warm)))
+  (:durative-action rest :parameters () :duration (= ?duration 5) :condition ()
+    :effect (at end (done))))""")
+
+
+def _timed(constraint: str, now: list[float]) -> RunMonitor:
+    text = f'(:domain heating) (:init) (:goal (done)) (:constraints {constraint})'
+    problem = read_problem(f'(define (problem p) {text})', HEATING)
+    return RunMonitor(problem, parse_plan('(heat)(rest)'), lambda: now[0])
+
+
+WARM, DONE = frozenset({('warm',)}), frozenset({('warm',), ('done',)})
+
+
+def test_a_deadline_is_watched_by_the_clock() -> None:
+    now = [100.0]
+    monitor = _timed('(within 6 (warm))', now)
+    monitor.look(frozenset())
+    assert monitor.due_s() == 6.0
+    now[0] = 104.0
+    assert monitor.due_s() == 2.0
+    monitor.check_time()
+    now[0] = 106.5
+    text = r'step 1 \(heat\) is not done in time: \(within 6 \(warm\)\) \(at 6.000 s\)'
+    with pytest.raises(SafegenError, match=text) as caught:
+        monitor.check_time()
+    assert caught.value.code is ErrorCode.MONITOR_VIOLATION
+    with pytest.raises(SafegenError, match=r'breaks \(within 6 \(warm\)\)'):
+        monitor.look(WARM)
+
+
+def test_a_deadline_that_is_met_is_due_no_more() -> None:
+    now = [0.0]
+    monitor = _timed('(always-within 4 (warm) (done))', now)
+    monitor.look(frozenset())
+    assert monitor.due_s() is None
+    now[0] = 50.0
+    monitor.look(WARM)
+    assert monitor.due_s() == 4.0
+    assert monitor.remaining() is None
+    now[0] = 54.0
+    monitor.look(DONE)
+    assert monitor.due_s() is None
+    monitor.finish()
+    assert monitor.standings() == (('(always-within 4 (warm) (done))', Status.SATISFIED),)
+
+
+def test_a_window_that_is_not_kept_at_the_end_is_told() -> None:
+    now = [0.0]
+    monitor = _timed('(hold-after 60 (not (warm)))', now)
+    for state in (frozenset(), WARM, DONE):
+        monitor.look(state)
+    with pytest.raises(SafegenError, match=r'never satisfied \(hold-after 60'):
+        monitor.finish()

@@ -253,8 +253,10 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
         return ''
     if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why
         return '' if opinion.output.rstrip().endswith('Failed plans:\n plan') else opinion.output
-    if 'interfere' in ours.reason and _as_val(problem).verify(plan).category is theirs:
-        return ''
+    if 'interfere' in ours.reason:
+        ours = _as_val(problem).verify(plan)
+        if ours.category is theirs:
+            return ''
     # VAL sees a deadline that has passed only after the next happening
     late = ours.category is Category.SAFETY_VIOLATION and 'within' in ours.broken[0].text
     if late and theirs in (Category.GOAL_NOT_SATISFIED, PRECONDITION):

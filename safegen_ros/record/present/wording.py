@@ -164,7 +164,8 @@ def _unsafe(problem: Problem, verdict: Verdict, steps: Sequence[Step]) -> Iterat
         yield _sentence(first.reason)
     else:
         told = [formula_words(argument, problem) for argument in constraint.arguments]
-        times = (f'{time} step{"" if time == 1 else "s"}' for time in constraint.times)
+        times = [f'{time} step{"" if time == 1 else "s"}' for time in constraint.times]
+        times = times or [f'{time:f} seconds' for time in constraint.exact]
         happened = _WHAT_HAPPENED[constraint.operator].format(*told, *times)
         yield happened if verdict.failing_state else ''
     if others:

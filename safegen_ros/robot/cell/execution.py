@@ -12,9 +12,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.model import State
@@ -53,6 +53,19 @@ class Monitor(Protocol):
 
     def finish(self) -> None:
         """Raises where the state after the last step is not what was asked for."""
+        ...
+
+
+@runtime_checkable
+class Deadlines(Protocol):
+    """A monitor of constraints that a state may break by lasting too long."""
+
+    def due_s(self) -> float | None:
+        """How long the present state may last [s]; None for ever."""
+        ...
+
+    def check_time(self) -> None:
+        """Raises where it has lasted too long."""
         ...
 
 
@@ -317,8 +330,15 @@ class _Execution:
         self._tell(ExecutionPhase.DONE)
 
     def _take(self, step: ConcurrentStep) -> None:
+        monitor = self.job.monitor
+        due = monitor.due_s() if isinstance(monitor, Deadlines) else None
         try:
-            self.job.take(step)
+            with nullcontext() if due is None else time_limit(due, self.job.cell):
+                self.job.take(step)
+        except Canceled:
+            if isinstance(monitor, Deadlines) and not self.must_stop():
+                monitor.check_time()  # which says why the cell was stopped, if it was this
+            raise
         except RobotError as error:
             if error.code is ErrorCode.STATE_MISMATCH:
                 # What it has done instead may break a constraint, which is worse; and if not, it is

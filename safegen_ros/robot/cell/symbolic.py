@@ -18,6 +18,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
+from safegen_ros.verify.timed_actions import TimedActions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,12 @@ class SymbolicCell:
 
     Args:
         problem: the task; its domain may be any.
-        step_seconds: simulated time that an action takes [s].
+        step_seconds: simulated time that an action takes [s], but for one with a duration.
         real_time_factor: simulated seconds per second of the wall clock [1]; 0 for at once.
         sample: called with the world when it is prepared and after each action.
-        disturb: what becomes of the world after an action, from the action and the state that it
-            should have led to; for rehearsing faults.
+        disturb: what becomes of the world after an action, and after the start of one with a
+            duration, from the action and the state that it should have led to; for rehearsing
+            faults.
     """
 
     def __init__(
@@ -55,10 +57,12 @@ class SymbolicCell:
         disturb: Callable[[Step, State], State] = lambda step, state: state,
     ) -> None:
         self._step_s = step_seconds
-        self._pause_s = step_seconds / real_time_factor if real_time_factor else 0.0
+        self._factor = real_time_factor
         self._sample = sample
         self._disturb = disturb
         # Nothing is folded in: what no action changes may still be disturbed.
+        timed = TimedActions(problem, fold_static=False) if problem.domain.durative else None
+        self._timed = timed
         self._table = AtomTable(problem, fold_static=False)
         self._grounder = Grounder(problem, self._table)
         self._stopped = threading.Event()
@@ -79,9 +83,12 @@ class SymbolicCell:
     def execute(self, action: str, arguments: Sequence[str]) -> None:
         """Carries out one ground action; it takes its time, and its effects come at the end of it.
 
+        What an action with a duration does at its start comes at once.
+
         Raises:
-            RobotError: the domain has no such action (`UNSUPPORTED_SCENE`), or it is not applicable
-                in the state as it is (`STATE_MISMATCH`).
+            RobotError: the domain has no such action (`UNSUPPORTED_SCENE`), it is not applicable
+                in the state as it is (`STATE_MISMATCH`), or what it needs all the time does not
+                hold while it runs (`MONITOR_VIOLATION`).
             Canceled: the cell was stopped; the action has then had no effect.
         """
         self._check_ready()
@@ -95,10 +102,35 @@ class SymbolicCell:
                 'look at the cell before the next goal',
                 ErrorCode.STATE_MISMATCH,
             )
-        self._stopped.wait(self._pause_s)
-        self._check_ready()
-        self._time += self._step_s
+        if self._timed is not None and action in self._timed.problem.domain.durative:
+            self._last(self._timed, step)
+            return
+        self._wait(self._step_s)
         self._become(self._disturb(step, self._table.decode(ground.apply(bits))))
+
+    def _last(self, timed: TimedActions, step: Step) -> None:
+        """Carries out an action with a duration."""
+        start, end = timed.happenings(step)
+        bits = timed.table.encode(self._state)
+        seconds = float(timed.least_duration(step, bits))
+        self._become(self._disturb(step, timed.table.decode(start.apply(bits))))
+        self._wait(seconds)
+        bits = timed.table.encode(self._state)
+        for needed in (timed.during(step), end):
+            if not needed.applicable(bits):
+                missing = ' and '.join(timed.grounder.unsatisfied(needed.step, bits))
+                raise RobotError(
+                    f'while {step} runs, {missing} does not hold, which it needs: '
+                    'look at the cell before the next goal',
+                    ErrorCode.MONITOR_VIOLATION,
+                )
+        self._become(self._disturb(step, timed.table.decode(end.apply(bits))))
+
+    def _wait(self, seconds: float) -> None:
+        """Lets simulated time pass, unless the cell is stopped."""
+        self._stopped.wait(seconds / self._factor if self._factor else 0.0)
+        self._check_ready()
+        self._time += seconds
 
     def observe(self) -> State:
         """The atoms that are true."""

@@ -200,3 +200,43 @@ def test_a_stop_ends_the_step_under_way_at_once_and_latches(step: int) -> None:
     assert cell.observe() == before
     cell.reset_stop()
     cell.prepare((), PROBLEM.init)
+
+
+HEATING = """
+(define (domain heating) (:requirements :durative-actions) (:predicates (power) (warm) (done))
+  (:durative-action heat :parameters () :duration (= ?duration 0.01)
+    :condition (over all (power)) :effect (and (at start (warm)) (at end (done)))))
+"""
+BY_THEN = """
+(define (problem p) (:domain heating) (:init (power)) (:goal (done))
+  (:constraints (within 0.02 (done))))
+"""
+
+
+def test_a_step_with_a_duration_takes_it_and_starts_at_once() -> None:
+    problem = load_task(BY_THEN, HEATING).problem
+    samples: list[SymbolicSample] = []
+    cell = SymbolicCell(problem, step_seconds=7.0, sample=samples.append)
+    outcome = execute_plan(problem, parse_plan('(heat)'), cell, time_budget_s=WAIT_S)
+    assert outcome.error_code is ErrorCode.NONE, outcome.message
+    assert [(s.time, ('warm',) in s.state, ('done',) in s.state) for s in samples] == [
+        (0.0, False, False), (0.0, True, False), (0.01, True, True),
+    ]  # fmt: skip
+
+
+def test_a_step_that_is_too_slow_for_a_deadline_is_stopped_while_it_runs() -> None:
+    problem = load_task(BY_THEN, HEATING).problem
+    cell = SymbolicCell(problem, real_time_factor=1e-6)  # no step would end within this test
+    outcome = execute_plan(problem, parse_plan('(heat)'), cell, time_budget_s=WAIT_S)
+    assert (outcome.error_code, outcome.steps_done) == (ErrorCode.MONITOR_VIOLATION, 0)
+    assert 'step 1 (heat) is not done in time: (within 0.02 (done))' in outcome.message
+    with pytest.raises(Canceled):
+        cell.execute('heat', ())
+
+
+def test_what_a_step_needs_all_the_time_is_watched_while_it_runs() -> None:
+    problem = load_task(BY_THEN, HEATING).problem
+    cell = SymbolicCell(problem, disturb=_after('heat', lambda state: state - {('power',)}))
+    outcome = execute_plan(problem, parse_plan('(heat)'), cell, time_budget_s=WAIT_S)
+    assert (outcome.error_code, outcome.steps_done) == (ErrorCode.MONITOR_VIOLATION, 0)
+    assert 'while (heat) runs, (power) does not hold' in outcome.message

@@ -1,0 +1,34 @@
+; A patrol as of PlanSys2: a robot moves, inspects and charges, and each takes time.
+(define (domain patrol)
+  (:requirements :strips :typing :durative-actions)
+  (:types robot waypoint)
+  (:predicates
+    (robot_at ?r - robot ?wp - waypoint)
+    (connected ?a ?b - waypoint)
+    (free ?r - robot)
+    (dock_at ?wp - waypoint)
+    (charged ?r - robot)
+    (patrolled ?wp - waypoint))
+  (:functions (distance ?a ?b - waypoint) (speed ?r - robot))
+
+  (:durative-action move
+    :parameters (?r - robot ?a ?b - waypoint)
+    :duration (= ?duration (/ (distance ?a ?b) (speed ?r)))
+    :condition (and
+      (at start (connected ?a ?b)) (at start (robot_at ?r ?a)) (at start (free ?r))
+      (over all (charged ?r)))
+    :effect (and
+      (at start (not (robot_at ?r ?a))) (at start (not (free ?r)))
+      (at end (robot_at ?r ?b)) (at end (free ?r))))
+
+  (:durative-action inspect
+    :parameters (?r - robot ?wp - waypoint)
+    :duration (= ?duration 10)
+    :condition (and (over all (robot_at ?r ?wp)) (at start (free ?r)))
+    :effect (and (at start (not (free ?r))) (at end (free ?r)) (at end (patrolled ?wp))))
+
+  (:durative-action charge
+    :parameters (?r - robot ?wp - waypoint)
+    :duration (= ?duration 30)
+    :condition (and (over all (robot_at ?r ?wp)) (at start (dock_at ?wp)) (at start (free ?r)))
+    :effect (and (at start (not (free ?r))) (at end (free ?r)) (at end (charged ?r)))))
