@@ -250,15 +250,16 @@ def limited() -> Iterator[None]:
 
 def seeds() -> tuple[dict[str, Domain], dict[str, list[str]]]:
     """The domains by name, and the texts of each kind that are mutated."""
+    examples = [
+        p.read_text(encoding='utf-8') for p in sorted((ROOT / 'examples').glob('**/*.pddl'))
+    ]
+    problems = [text for text in examples if '(problem' in text]
     domain_texts = [
         WHOLE_DOMAIN,
         *(p.read_text(encoding='utf-8') for p in sorted(DOMAINS.glob('*/domain.pddl'))),
+        *(text for text in examples if '(define (domain' in text),
     ]
     domains = {domain.name: domain for domain in map(read_domain, domain_texts)}
-    problems = [
-        p.read_text(encoding='utf-8') for p in sorted((ROOT / 'examples').glob('**/*.pddl'))
-    ]
-    problems = [text for text in problems if '(problem' in text]
     return domains, {
         'domain': domain_texts,
         'problem': [WHOLE_PROBLEM, WHOLE_PROBLEM, *problems],

@@ -18,6 +18,7 @@ from safegen_ros.pddl.model import (
     ANY_OF,
     Action,
     And,
+    AtomFormula,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
