@@ -10,7 +10,7 @@ that it merges) cannot come up; the faults here lie in what a correct problem sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from safegen_ros.pddl.flatten import part
@@ -212,9 +212,16 @@ def _has_own_clash(problem: Problem, plan: Plan) -> bool:
 def _clashes(action: Action) -> bool:
     added = {atom.predicate for effect in action.effects for atom in effect.add}
     deleted = {atom.predicate for effect in action.effects for atom in effect.delete}
-    asked = (each for effect in action.effects for each in walk(effect.condition))
-    read = {each.predicate for each in asked if isinstance(each, AtomFormula)}
-    return bool(added & deleted or read & (added | deleted))
+    conditional = [effect for effect in action.effects if effect.condition != And(())]
+    changed = {a.predicate for effect in conditional for a in (*effect.add, *effect.delete)}
+    read = _predicates(effect.condition for effect in conditional)
+    asked = _predicates([action.precondition])
+    return bool(added & deleted or read & (added | deleted) or asked & changed)
+
+
+def _predicates(formulas: Iterable[Formula]) -> set[str]:
+    parts = (part for formula in formulas for part in walk(formula))
+    return {part.predicate for part in parts if isinstance(part, AtomFormula)}
 
 
 def _has_window_of_seconds(problem: Problem, plan: Plan) -> bool:
@@ -245,7 +252,7 @@ FAULTS = (
     ValFault(
         'own-clash',
         'judges happenings by their order, or refuses one, where one adds and deletes an atom, or '
-        'changes what its own effects depend on',
+        'conditionally changes what it depends on',
         _has_own_clash,
     ),
     ValFault(
