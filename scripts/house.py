@@ -45,17 +45,17 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(604, 400),
+    'source files': Limit(605, 400),
     'source lines': Limit(108_500, 76_000),
-    'test files': Limit(405),
-    'test lines': Limit(59_800, 42_000),
+    'test files': Limit(406),
+    'test lines': Limit(60_200, 42_000),
     'median source file': Limit(200, 200),
-    'largest source file': Limit(455),
-    'source files over 400 lines': Limit(11),
+    'largest source file': Limit(475),
+    'source files over 400 lines': Limit(13),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),
-    'modules imported by the planner node': Limit(168, 170),
+    'modules imported by the planner node': Limit(169, 170),
     'class names used twice': Limit(0, 0),
     'repeated blocks of code': Limit(5),
     'MB of tracked models': Limit(27.6, 30),

@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
 from typing import Any
 
 from rich.markup import escape
 
+from safegen_ros.pddl.writer import value_text
 from safegen_ros.record.present.telling import ALARM, BAD, GOOD, NOTE, RunFact
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
@@ -46,11 +46,14 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
 
 
 def ranking_values(ranking: Ranking) -> dict[str, Any]:
-    """What the metric says of a plan, as values for JSON; a number that JSON has exactly."""
-    value = None if ranking.value is None else float(ranking.value)
-    if value is not None and not isfinite(value):
-        return {'metric': ranking.metric, 'value': None, 'reason': f'it is {ranking.value}'}
-    return {'metric': ranking.metric, 'value': value, 'reason': ranking.reason}
+    """What the metric says of a plan, as values for JSON."""
+    value, reason = None, ranking.reason
+    if ranking.value is not None:
+        try:
+            value = float(ranking.value)
+        except OverflowError:
+            reason = f'it is {value_text(ranking.value)}'
+    return {'metric': ranking.metric, 'value': value, 'reason': reason}
 
 
 def _broken_values(broken: BrokenConstraint) -> dict[str, Any]:

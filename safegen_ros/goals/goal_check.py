@@ -16,6 +16,7 @@ import numpy as np
 
 from safegen_msgs.msg import WorldState
 from safegen_ros.errors import RobotError
+from safegen_ros.pddl.facts import objects_of, recorded_fact
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.cell.grounding import Tool, ground
@@ -93,7 +94,7 @@ def check_facts(problem: Problem, world: WorldState) -> GoalCheck:
         world: only its facts are used.
     """
     atoms = _atoms(world)
-    unknown = sorted({name for atom in atoms for name in atom[1:]} - set(problem.objects))
+    unknown = sorted({name for atom in atoms for name in objects_of(atom)} - set(problem.objects))
     if unknown:
         return GoalCheck({}, (), f'the facts name {" ".join(unknown)}, which the task has not')
     if world.objects:
@@ -102,4 +103,4 @@ def check_facts(problem: Problem, world: WorldState) -> GoalCheck:
 
 
 def _atoms(world: WorldState) -> State:
-    return frozenset(tuple(fact.strip('()').split()) for fact in world.facts)
+    return frozenset(map(recorded_fact, world.facts))

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.reading import Reading, read_formal
-from safegen_ros.pddl.bits import FALSE, AtomTable, Condition, Literals, condition, join
+from safegen_ros.pddl.bits import FALSE, AtomTable, Condition, Literals, Numeric, condition, join
+from safegen_ros.pddl.deciding import settled
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import constraint_text, names_text
 from safegen_ros.verify.monitors import MonitorSet
@@ -32,7 +33,8 @@ def with_rules(problem: Problem, readings: Sequence[Reading]) -> Problem:
         for constraint in each.constraints:
             read_formal(constraint_text(constraint), problem, each.place)
     more = (constraint for each in readings for constraint in each.constraints)
-    result = replace(problem, constraints=tuple(dict.fromkeys((*problem.constraints, *more))))
+    constraints = tuple(dict.fromkeys((*problem.constraints, *more)))
+    result = settled(replace(problem, constraints=constraints))
     known = set(contradictions(problem))
     found = [text for text in contradictions(result) if text not in known]
     if found and not known:
@@ -86,6 +88,8 @@ def _needed(problem: Problem, table: AtomTable) -> Iterator[tuple[str, Condition
 def _clash(wanted: Condition, rule: Condition) -> bool:
     """Whether the literals that a condition needs make another one false."""
     true = false = 0
+    if isinstance(wanted, Numeric):  # whose numbers may have any values
+        return False
     for part in (wanted,) if isinstance(wanted, Literals) else wanted.parts:
         if wanted.conjunctive and isinstance(part, Literals) and _needs_all(part):
             true |= part.true
@@ -102,5 +106,7 @@ def _denied(rule: Condition, true: int, false: int) -> bool:
     if isinstance(rule, Literals):
         against = (rule.true & false) | (rule.false & true)
         return bool(against) if rule.conjunctive else against == rule.mask
+    if isinstance(rule, Numeric):
+        return False
     denied = (_denied(part, true, false) for part in rule.parts)
     return any(denied) if rule.conjunctive else all(denied)

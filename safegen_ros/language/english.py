@@ -10,12 +10,14 @@ from itertools import permutations
 
 from safegen_ros.language import phrases
 from safegen_ros.language.phrases import Phrases, plain
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
     And,
     Atom,
     AtomFormula,
+    Comparison,
     Constraint,
     Equals,
     Exists,
@@ -27,12 +29,18 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
+from safegen_ros.pddl.writer import expression_text
 
 _SLOT = re.compile(r'\{(\w*)\}')
 
 
 def to_english(problem: Problem) -> str:
-    """A problem as English text, which `from_english` reads back as an equal problem."""
+    """A problem as English text, which `from_english` reads back as an equal problem.
+
+    Raises:
+        SafegenError: plans of it depend on numbers, which the grammar has no words for.
+    """
+    refuse_numbers(problem, 'English', 'write the problem as PDDL')
     return _Writer(problem).text()
 
 
@@ -44,6 +52,11 @@ def constraint_sentence(constraint: Constraint, problem: Problem) -> str:
 def formula_words(formula: Formula, problem: Problem) -> str:
     """A formula over a problem as it stands in a sentence of that problem's English text."""
     return _Writer(problem).formula(formula)
+
+
+_COMPARED = {
+    '<': 'less than', '<=': 'at most', '=': 'equal to', '>=': 'at least', '>': 'more than',
+}  # fmt: skip
 
 
 class _Writer:
@@ -177,6 +190,9 @@ class _Writer:
         """A formula where one part of a sentence may stand."""
         if isinstance(formula, AtomFormula):
             return self._fact(formula.predicate, formula.terms, True)
+        if isinstance(formula, Comparison):
+            left, right = expression_text(formula.left), expression_text(formula.right)
+            return f'{left} is {_COMPARED[formula.operator]} {right}'
         if isinstance(formula, Equals):
             return f'{self._name(formula.left)} {phrases.SAME} {self._name(formula.right)}'
         if isinstance(formula, Not):

@@ -10,6 +10,7 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.nodes.base import SafegenNode
+from safegen_ros.pddl.facts import objects_of
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import difference
@@ -96,7 +97,7 @@ class KnownWorld:
 
     def require(self, init: State) -> None:
         """Raises `RobotError` (`STATE_MISMATCH`) unless just these atoms hold; also as `state`."""
-        known = self.state({name for atom in init for name in atom[1:]})
+        known = self.state({name for atom in init for name in objects_of(atom)})
         if known != init:
             raise RobotError(
                 'the world is not in the initial state of this task: '

@@ -22,6 +22,7 @@ from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.nodes.site_rules import require_same_site
+from safegen_ros.pddl.facts import objects_of
 from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.ros import conversions, diagnostics, qos
 from safegen_ros.ros.actions import Ended, GoalSender, SentGoal
@@ -347,7 +348,7 @@ class CurrentWorld:
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         state = conversions.state_from_facts(self._facts(tuple(problem.objects), cancelled))
-        there = {name for atom in state for name in atom[1:]}
+        there = {name for atom in state for name in objects_of(atom)}
         differ = sorted(there ^ set(problem.objects))
         if differ:
             raise SafegenError(

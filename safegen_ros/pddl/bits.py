@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """States as integers, one bit per atom, and formulas compiled to tests on them.
 
+Where numbers decide, the lowest bits tell the values of all functions (see `numbers`).
+
 An atom gets its bit when something first speaks of it, so that the cost of checking a plan goes
 with the plan and never with the task. Atoms that no action changes get none: they are as the
 initial state has them, and formulas are simplified by that.
@@ -10,10 +12,13 @@ initial state has them, and formulas are simplified by that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.derived import layers
+from safegen_ros.pddl.expressions import bound
+from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.formulas import bindings
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
@@ -30,7 +35,9 @@ from safegen_ros.pddl.model import (
     Problem,
     State,
 )
+from safegen_ros.pddl.numbers import NUMBERS, WIDTH, NumberTable
 from safegen_ros.pddl.pruning import changed_predicates, fitting
+from safegen_ros.pddl.writer import formula_text
 
 Test = Callable[[int], bool]
 """A formula without free variables as a function of a state's bits."""
@@ -46,9 +53,19 @@ class AtomTable:
         problem: the problem.
         fold_static: whether atoms that no action changes are taken from the initial state. It must
             be false where states come from anywhere but the problem's own actions.
+        ranking: functions that are part of a state besides those that decide.
+
+    Attributes:
+        numbers: the functions that are part of a state; None when there are none.
     """
 
-    def __init__(self, problem: Problem, *, fold_static: bool = True) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        fold_static: bool = True,
+        ranking: frozenset[str] = frozenset(),
+    ) -> None:
         self.problem = problem
         self.objects: Objects = problem.objects_by_type()
         derived = problem.domain.derived_predicates()
@@ -59,6 +76,9 @@ class AtomTable:
         self._init = problem.init
         self._bits: dict[Atom, int] = {}
         self._atoms: list[Atom] = []
+        functions = state_functions(problem) | ranking
+        self.numbers = NumberTable(problem, functions, fold_static) if functions else None
+        self._first = WIDTH if self.numbers and self.numbers.changing else 0  # bit of an atom
         self.closure = Closure(self) if derived else None
 
     def __len__(self) -> int:
@@ -69,7 +89,7 @@ class AtomTable:
         """The bit of an atom whose predicate is in `fluents`, as a mask."""
         found = self._bits.get(atom)
         if found is None:
-            found = self._bits[atom] = 1 << len(self._atoms)
+            found = self._bits[atom] = 1 << self._first + len(self._atoms)
             self._atoms.append(atom)
         return found
 
@@ -87,7 +107,10 @@ class AtomTable:
 
     def encode(self, state: Iterable[Atom]) -> int:
         """The bits of a state, derived atoms included; folded atoms are left out."""
-        return self.closed(self.mask(state))
+        if self.numbers is None:
+            return self.closed(self.mask(state))
+        facts = tuple(state)
+        return self.closed(self.mask(facts) | self.numbers.encode(facts))
 
     def closed(self, state: int) -> int:
         """A state with the derived atoms that hold in it, whatever it says of them itself."""
@@ -95,14 +118,20 @@ class AtomTable:
 
     def decode(self, bits: int) -> State:
         """The atoms of a state, folded ones included and derived ones left out."""
-        folded = (atom for atom in self._init if atom[0] not in self.fluents)
+        folded = [atom for atom in self._init if atom[0] not in self.fluents]
+        if self.numbers is not None:
+            folded = [atom for atom in folded if not is_value(atom)] + self.numbers.facts(bits)
         if self.closure is not None:
             bits &= ~self.closure.heads
         return frozenset((*self.atoms(bits), *folded))
 
     def atoms(self, bits: int) -> list[Atom]:
         """The atoms of a mask, in the order in which they got their bits."""
-        return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits)]
+        return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits >> self._first)]
+
+    def told(self, formulas: Iterable[Formula], state: int) -> str:
+        """The values that formulas read in a state, in words; empty where there are none."""
+        return self.numbers.told(formulas, self.objects, state) if self.numbers else ''
 
 
 class Closure:
@@ -126,7 +155,7 @@ class Closure:
                 if rule.predicate not in layer:
                     continue
                 for binding in bindings(rule.variables, table.objects):
-                    body = condition(rule.body, table, binding)
+                    body = of_atoms(condition(rule.body, table, binding))
                     if body != FALSE:
                         head = table.bit((rule.predicate, *binding.values()))
                         parts = body.parts if isinstance(body, Junction) else ()
@@ -134,9 +163,9 @@ class Closure:
                         self.rules += [(head, part) for part in spread]
             self._layers.append(_Layer(self.rules[first:]))
         self.heads = mask = 0
-        for head, body in self.rules:
+        for head, when in self.rules:
             self.heads |= head
-            mask |= body.mask
+            mask |= when.mask
         self.support = mask & ~self.heads
 
     def __call__(self, state: int) -> int:
@@ -250,7 +279,27 @@ class Junction:
         return mask
 
 
-Condition = Literals | Junction
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A comparison of numbers.
+
+    Attributes:
+        text: as PDDL, or its negation.
+        test: whether it holds in a state; false where a number has no value.
+        total: whether its numbers have values in every state.
+    """
+
+    text: str
+    test: Test = field(compare=False)
+    total: bool = field(compare=False)
+
+    @property
+    def mask(self) -> int:
+        """The bits of the values."""
+        return NUMBERS
+
+
+Condition = Literals | Junction | Numeric
 """A ground formula in negation normal form, simplified as far as it goes without search."""
 
 TRUE = Literals(True, 0, 0)
@@ -301,9 +350,39 @@ def condition(
         ]
         return join(parts, isinstance(formula, Forall) == positive)
     if isinstance(formula, Comparison):
-        raise NotImplementedError('numbers are refused by the reader')
+        return _compared(formula, table, binding, positive)
     parts = [condition(part, table, binding, positive) for part in formula.parts]
     return join(parts, isinstance(formula, And) == positive)
+
+
+def _compared(
+    formula: Comparison, table: AtomTable, binding: Mapping[str, str], positive: bool
+) -> Condition:
+    numbers = table.numbers
+    if numbers is None:  # of numbers alone, or a constraint of another problem
+        numbers = NumberTable(table.problem, frozenset(), True)
+    ground = Comparison(
+        formula.operator, bound(formula.left, binding), bound(formula.right, binding)
+    )
+    test = numbers.comparison(ground, positive)
+    if isinstance(test, bool):
+        return TRUE if test else FALSE
+    text = formula_text(ground)
+    return Numeric(text if positive else f'(not {text})', test, numbers.always_has(ground))
+
+
+def of_atoms(formula: Condition) -> Literals | Junction:
+    """The condition, for whoever is never asked about numbers that change."""
+    if isinstance(formula, Numeric):
+        raise TypeError(f'{formula.text} is no condition on atoms')
+    return formula
+
+
+def is_total(formula: Condition) -> bool:
+    """Whether a condition or its negation holds in every state: its numbers have values."""
+    if isinstance(formula, Junction):
+        return all(map(is_total, formula.parts))
+    return not isinstance(formula, Numeric) or formula.total
 
 
 def join(parts: Iterable[Condition], conjunctive: bool) -> Condition:
@@ -324,7 +403,7 @@ def join(parts: Iterable[Condition], conjunctive: bool) -> Condition:
                 true |= part.true
                 false |= part.false
                 continue
-        elif part.conjunctive == conjunctive:
+        elif isinstance(part, Junction) and part.conjunctive == conjunctive:
             waiting.extend(reversed(part.parts))
             continue
         others.append(part)
@@ -346,6 +425,8 @@ def compile_test(formula: Condition) -> Test:
         if formula.conjunctive:
             return lambda state: state & mask == true
         return lambda state: state & mask != false
+    if isinstance(formula, Numeric):
+        return formula.test
     parts = [compile_test(part) for part in formula.parts]
     if len(parts) == 2:
         first, second = parts

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from safegen_ros.pddl.formulas import read_atom, read_formula
 from safegen_ros.pddl.model import (
     AtomFormula,
+    Comparison,
     DerivedRule,
     DurativeAction,
     Effect,
@@ -22,6 +23,7 @@ from safegen_ros.pddl.model import (
     Moment,
     Not,
     subformulas,
+    walk,
 )
 from safegen_ros.pddl.scope import Scope
 from safegen_ros.pddl.sexpr import Group
@@ -105,7 +107,12 @@ def _read_rule(scope: Scope, group: Group) -> DerivedRule:
     variables = tuple(
         (name, _narrower(scope, head, kind, wanted)) for (name, kind), wanted in pairs
     )
-    return DerivedRule(head.head, variables, read_formula(scope.bind(variables), group, 2))
+    body = read_formula(scope.bind(variables), group, 2)
+    if any(isinstance(part, Comparison) for part in walk(body)):
+        # Where a number is missing the atom would be false, and its absence pass for a proof.
+        feature = 'a derived predicate that depends on numbers'
+        raise reader.unsupported(group, feature, 'compare the numbers where it is asked for')
+    return DerivedRule(head.head, variables, body)
 
 
 def _narrower(scope: Scope, head: Group, kind: str, wanted: str) -> str:

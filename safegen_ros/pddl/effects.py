@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from safegen_ros.pddl.expressions import is_number, read_expression, read_function, read_number
+from safegen_ros.pddl.facts import exact, value_of
 from safegen_ros.pddl.formulas import (
     CONNECTIVES,
     NUMERIC_EFFECTS,
@@ -20,6 +19,7 @@ from safegen_ros.pddl.model import (
     AtomFormula,
     Effect,
     Formula,
+    Number,
     NumericEffect,
     ObjectsByType,
     State,
@@ -27,7 +27,7 @@ from safegen_ros.pddl.model import (
     conjuncts,
 )
 from safegen_ros.pddl.scope import Scope, count_arguments
-from safegen_ros.pddl.sexpr import Group
+from safegen_ros.pddl.sexpr import Group, Reader
 
 
 def read_effect(
@@ -97,7 +97,7 @@ def _changed(scope: Scope, group: Group) -> AtomFormula:
 
 def read_initial(
     scope: Scope, section: Group, objects: ObjectsByType
-) -> tuple[State, dict[Atom, Decimal]]:
+) -> tuple[State, dict[Atom, Number]]:
     """The atoms of an `(:init ...)`, most of a large problem, and the values of functions.
 
     What is wrong in one is noted, and the rest read.
@@ -112,7 +112,7 @@ def read_initial(
         if head not in derived
     }
     atoms: set[Atom] = set()
-    values: dict[Atom, Decimal] = {}
+    values: dict[Atom, Number] = {}
     denied: dict[Atom, Group] = {}  # closed world: an atom that is not stated is false
     for index in range(1, len(section.items)):
         item = section.items[index]
@@ -133,12 +133,23 @@ def read_initial(
     return frozenset(atoms), values
 
 
+def _read_value(reader: Reader, group: Group) -> Number:
+    """The value in `(= FUNCTION VALUE)`; a state may hold a third, which we write `1/3`."""
+    text = group.items[2]
+    if isinstance(text, str) and '/' in text:
+        try:
+            return value_of(text)
+        except ValueError as error:
+            raise reader.error_in(group, 2, str(error), 'write a number such as 2.5') from None
+    return exact(read_number(reader, group, 2))
+
+
 def _read_other(
     scope: Scope,
     section: Group,
     index: int,
     denied: dict[Atom, Group],
-    values: dict[Atom, Decimal],
+    values: dict[Atom, Number],
 ) -> None:
     """Reads what is no plain atom of fitting objects, and mostly has to refuse it.
 
@@ -155,7 +166,7 @@ def _read_other(
     elif head == '=':
         count_arguments(reader, group, 2)
         function = read_function(scope, group, 1)
-        value = read_number(reader, group, 2)
+        value = _read_value(reader, group)
         if values.setdefault((function.predicate, *function.terms), value) != value:
             raise reader.error(group, f'{function.predicate} has two values', 'remove one')
     elif head == 'at' and len(group.items) == 3 and is_number(group.items[1]):

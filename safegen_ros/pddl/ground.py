@@ -9,7 +9,7 @@ Only search asks for all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -20,12 +20,15 @@ from safegen_ros.pddl.bits import (
     Closure,
     Condition,
     Literals,
+    Numeric,
     Test,
     compile_test,
     condition,
+    is_total,
     join,
 )
 from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import MAX_ACTION_SIZE, action_size, binding_count
 from safegen_ros.pddl.model import (
@@ -33,13 +36,16 @@ from safegen_ros.pddl.model import (
     And,
     Atom,
     AtomFormula,
+    Comparison,
     Effect,
     Formula,
     Not,
+    NumericEffect,
     Problem,
-    Variables,
     conjuncts,
+    walk,
 )
+from safegen_ros.pddl.numbers import WIDTH, Changes
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.pruning import fitting
 from safegen_ros.pddl.writer import formula_text, names_text
@@ -104,6 +110,32 @@ class DerivingAction(GroundAction):
         return self.closure(after) if (state ^ after) & self.closure.support else after
 
 
+@dataclass(frozen=True, slots=True)
+class NumericAction(GroundAction):
+    """An action that changes numbers; it does not apply where they cannot be changed.
+
+    Attributes:
+        changes: what it does to them.
+        closure: of a domain with derived predicates, which do not depend on numbers.
+    """
+
+    changes: Changes
+    closure: Closure | None
+
+    def applicable(self, state: int) -> bool:
+        """Whether the precondition holds and every number has a value afterwards."""
+        return GroundAction.applicable(self, state) and not self.changes.trouble(state)
+
+    def apply(self, state: int) -> int:
+        """The state after the action; the precondition is not looked at.
+
+        Raises:
+            NoNumber: a number cannot be changed.
+        """
+        after = GroundAction.apply(self, state) >> WIDTH << WIDTH | self.changes.after(state)
+        return after if self.closure is None else self.closure(after)
+
+
 _Template = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
 """A predicate, and how its arguments come from those of the action and the constants."""
 
@@ -129,7 +161,16 @@ class _Schema:
         self._add = [self._template(atom) for effect in direct for atom in effect.add]
         self._delete = [self._template(atom) for effect in direct for atom in effect.delete]
         self._effects = [effect for effect in schema.effects if effect not in direct]
+        kept = table.numbers.functions if table.numbers is not None else ()
+        self._numeric = [each for each in schema.numeric if each.target.predicate in kept]
         self._tail = tuple(self._constants)
+        # An effect whose condition has no truth value must not pass for one that does not happen.
+        effects: list[Effect | NumericEffect] = [*self._effects, *self._numeric]
+        self.guards = [
+            (each.variables, each.condition)
+            for each in effects
+            if any(isinstance(part, Comparison) for part in walk(each.condition))
+        ]
 
     def _template(self, atom: AtomFormula) -> _Template:
         places = []
@@ -148,9 +189,11 @@ class _Schema:
 
     def ground(self, step: Step) -> GroundAction:
         """The action of a step that has been checked."""
-        values = step.arguments + self._tail
+        table, values = self._table, step.arguments + self._tail
         binding = dict(zip(self._names, step.arguments, strict=True))
         needed = self._precondition(values, binding)
+        if self.guards:
+            needed = join((needed, *self._decided(binding)), True)
         plain, rest = _split(needed)
         add, delete = self._mask(self._add, values), self._mask(self._delete, values)
         conditional, conditions = [], []
@@ -166,8 +209,12 @@ class _Schema:
             step, needed, plain.mask, plain.true, rest, add, delete, tuple(conditional),
             tuple(conditions),
         )  # fmt: skip
-        closure = self._table.closure
-        return GroundAction(*parts) if closure is None else DerivingAction(*parts, closure)
+        if table.numbers is not None and self._numeric:
+            changes = Changes(table.numbers, self._changes(binding))
+            return NumericAction(*parts, changes, table.closure)
+        return (
+            GroundAction(*parts) if table.closure is None else DerivingAction(*parts, table.closure)
+        )
 
     def unmet(self, step: Step, state: int) -> tuple[str, ...] | None:
         """The literals of the precondition that fail, as PDDL; None if it has other parts."""
@@ -202,6 +249,29 @@ class _Schema:
         if not self._formulas:
             return plain
         return join((plain, *(condition(f, table, binding) for f in self._formulas)), True)
+
+    def _decided(self, binding: Mapping[str, str]) -> list[Condition]:
+        """That each condition of an effect holds, or its negation does."""
+        table, found = self._table, []
+        for variables, formula in self.guards:
+            for inner in fitting(variables, formula, True, table.objects, table, binding):
+                full = {**binding, **inner}
+                when = condition(formula, table, full)
+                if not is_total(when):
+                    found.append(join((when, condition(formula, table, full, False)), False))
+        return found
+
+    def _changes(self, binding: Mapping[str, str]) -> list[tuple[Test | None, NumericEffect]]:
+        found: list[tuple[Test | None, NumericEffect]] = []
+        for effect in self._numeric:
+            asked, objects = effect.condition, self._table.objects
+            for inner in fitting(effect.variables, asked, True, objects, self._table, binding):
+                full = {**binding, **inner}
+                when = condition(asked, self._table, full)
+                if when != FALSE:
+                    test = None if when == TRUE else compile_test(when)
+                    found.append((test, _bound(effect, full)))
+        return found
 
     def _mask(self, templates: list[_Template], values: tuple[str, ...]) -> int:
         mask = 0
@@ -241,7 +311,7 @@ class Grounder:
         }
         self._most = MAX_KEPT_SIZE // max(self._sizes.values(), default=1) + 1
         self._kept: dict[Step, GroundAction] = {}
-        self._parts: dict[Step, list[tuple[str, Test]]] = {}
+        self._parts: dict[Step, list[tuple[Formula, Test]]] = {}
 
     def action(self, step: Step) -> GroundAction:
         """The ground action that a step names.
@@ -313,16 +383,36 @@ class Grounder:
         unmet = self._schema(step.action).unmet(step, state)
         if unmet is not None:
             return unmet
+        parts = self._conditions(step)
+        return tuple(formula_text(part) for part, test in parts if not test(state))
+
+    def _conditions(self, step: Step) -> list[tuple[Formula, Test]]:
+        """The parts of a step's precondition, with their tests."""
         parts = self._parts.get(step)
         if parts is None:
             schema = self.problem.domain.actions[step.action]
-            binding = dict(zip(_names(schema.parameters), step.arguments, strict=True))
-            formulas = [substitute(part, binding) for part in conjuncts(schema.precondition)]
-            parts = [(formula_text(f), compile_test(condition(f, self.table))) for f in formulas]
+            formulas = [
+                substitute(f, _binding(schema, step)) for f in conjuncts(schema.precondition)
+            ]
+            parts = [(f, compile_test(condition(f, self.table))) for f in formulas]
             if len(self._parts) >= self._most:
                 self._parts.clear()
             self._parts[step] = parts
-        return tuple(text for text, test in parts if not test(state))
+        return parts
+
+    def numbers(self, step: Step, state: int) -> str:
+        """The numbers for which a step does not apply, in words; empty where there are none."""
+        table = self.table
+        if table.numbers is None:
+            return ''
+        formulas = [part for part, test in self._conditions(step) if not test(state)]
+        if not formulas:
+            schema = self.problem.domain.actions[step.action]
+            guards = [guard for _, guard in self._schema(step.action).guards]
+            formulas = [substitute(guard, _binding(schema, step)) for guard in guards]
+        action = self.action(step)
+        trouble = action.changes.trouble(state) if isinstance(action, NumericAction) else ''
+        return ', '.join(filter(None, (table.told(formulas, state), trouble)))
 
     def all_actions(self) -> list[GroundAction]:
         """Every ground action whose precondition is not false in itself, in a fixed order.
@@ -354,14 +444,22 @@ def _split(needed: Condition) -> tuple[Literals, Test | None]:
     """The literals that must all hold, and a test of what else is asked for."""
     if isinstance(needed, Literals):
         return (needed, None) if needed.conjunctive else (TRUE, compile_test(needed))
+    if isinstance(needed, Numeric):
+        return TRUE, needed.test
     first = needed.parts[0]
     if needed.conjunctive and isinstance(first, Literals) and first.conjunctive:
         return first, compile_test(join(needed.parts[1:], True))
     return TRUE, compile_test(needed)
 
 
-def _names(variables: Variables) -> tuple[str, ...]:
-    return tuple(name for name, _ in variables)
+def _binding(schema: Action, step: Step) -> dict[str, str]:
+    return dict(zip((name for name, _ in schema.parameters), step.arguments, strict=True))
+
+
+def _bound(effect: NumericEffect, binding: Mapping[str, str]) -> NumericEffect:
+    name, *terms = _atom(effect.target, binding)
+    target = AtomFormula(name, tuple(terms))
+    return replace(effect, target=target, value=bound(effect.value, binding))
 
 
 def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:

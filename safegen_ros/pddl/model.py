@@ -8,12 +8,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 
 Atom = tuple[str, ...]
 """A ground atom: the predicate, then its objects, e.g. `('on', 'b1', 'b2')`."""
 
 State = frozenset[Atom]
-"""The atoms that are true; every other atom is false (closed world)."""
+"""The atoms that are true; every other atom is false (closed world).
+
+A function that decides which plans are valid has its value in a fact, `('=', '(battery r)', '90')`
+(see `numbers.value_fact`).
+"""
+
+Number = int | Fraction
+"""The exact value of a function."""
 
 Variables = tuple[tuple[str, str], ...]
 """Typed variables, `(('?x', 'object'), ...)`; `(either a b)` is the type `a|b`, names sorted."""
@@ -334,7 +342,8 @@ class Problem:
         constraints: those of the domain and the problem, with `and` and `forall` written out.
         notes: what is right in its constraints and hardly meant, each with its place.
         metric: what ranks its plans, if anything.
-        values: the initial values of its functions.
+        values: the initial values of the functions that decide nothing; those of the others are
+            in `init`.
         spelling: actions and objects that the texts have with capitals, as they have them; see
             `Plan.spelt`.
     """
@@ -347,7 +356,7 @@ class Problem:
     constraints: tuple[Constraint, ...]
     notes: tuple[str, ...] = field(default=(), compare=False)
     metric: Metric | None = None
-    values: Mapping[Atom, Decimal] = field(default_factory=dict)
+    values: Mapping[Atom, Number] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def objects_by_type(self) -> ObjectsByType:

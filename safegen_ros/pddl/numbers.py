@@ -1,99 +1,374 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that decide which plans are valid."""
+"""Numbers that decide which plans are valid: exact, and part of every state.
+
+Values are whole numbers or fractions, never floats. Where one is missing, a division has no result
+or a number gets too long, a comparison fails and an action does not apply, and the reason says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
 
+from safegen_ros.pddl.deciding import changed_functions
+from safegen_ros.pddl.expressions import bound
+from safegen_ros.pddl.facts import exact, is_value, told_value, value_fact, whole
+from safegen_ros.pddl.formulas import bindings
+from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
-    Action,
+    Arithmetic,
+    Atom,
+    AtomFormula,
     Comparison,
-    Constraint,
-    Domain,
-    DurativeAction,
-    Effect,
+    Exists,
+    Expression,
+    Forall,
     Formula,
+    Number,
     NumericEffect,
     Problem,
     functions_of,
-    walk,
+    subformulas,
 )
+from safegen_ros.pddl.writer import atom_text, expression_text, value_text
+
+WIDTH = 32
+NUMBERS = (1 << WIDTH) - 1
+"""The bits of a state that tell the values of its functions, by the number of a tuple of them."""
+
+_MOST_BITS = 2048  # of a numerator or a denominator; products of products grow fast
+_MOST_TOLD = 5  # values in a message
+
+Values = tuple[Number | None, ...]
+"""The values of the functions of a state, each at the place of its function."""
+
+Evaluate = Callable[[Values], Number]
+"""An expression as a function of values.
+
+Raises:
+    NoNumber: it has no result there.
+"""
 
 
-def deciding_functions(
-    domain: Domain, goal: Formula, constraints: Iterable[Constraint]
-) -> frozenset[str]:
-    """The functions on whose values it depends whether a plan is valid.
+class NoNumber(ArithmeticError):
+    """An expression has no result, or an action cannot change a number; says why."""
 
-    They stand in a condition, in the goal or in a constraint, or change one that does. The others,
-    such as a `total-cost` that only grows, rank plans.
+
+class NumberTable:
+    """The functions that are part of the states of a problem, and the values of states met so far.
+
+    Args:
+        problem: the problem.
+        functions: the functions.
+        fold_static: as of `AtomTable`.
+
+    Attributes:
+        functions: the functions.
+        static: those whose values are folded, since no action changes them.
+        changing: the others.
     """
-    if not domain.functions:
-        return frozenset()
-    actions = domain.actions.values()
-    formulas = [goal, *(formula for each in constraints for formula in each.arguments)]
-    for action in actions:
-        formulas += [action.precondition, *(effect.condition for effect in action.effects)]
-    return _with_sources(domain, _compared(formulas))
 
+    def __init__(self, problem: Problem, functions: frozenset[str], fold_static: bool) -> None:
+        self.functions = functions
+        initial = (*map(told_value, filter(is_value, problem.init)), *problem.values.items())
+        self._initial = {f: value for f, value in initial if f[0] in functions}
+        self._trusted = fold_static
+        self.static = functions - changed_functions(problem.domain) if fold_static else frozenset()
+        self.changing = functions - self.static
+        self._slots: dict[Atom, int] = {}
+        self._atoms: list[Atom] = []
+        self._tuples: list[Values] = [()]
+        self._numbers: dict[Values, int] = {(): 0}
 
-def _with_sources(domain: Domain, names: Iterable[str]) -> frozenset[str]:
-    """Functions, and those that their values come from."""
-    found: set[str] = set()
-    waiting = set(names)
-    while waiting:
-        found |= waiting
-        waiting = {
-            name
-            for action in domain.actions.values()
-            for effect in action.numeric
-            if effect.target.predicate in waiting
-            for name in _read_by(effect)
-        } - found
-    return frozenset(found)
+    def slot(self, function: Atom) -> int:
+        """The place of a function that is not static among the values of a state."""
+        found = self._slots.get(function)
+        if found is None:
+            found = self._slots[function] = len(self._atoms)
+            self._atoms.append(function)
+        return found
 
+    def function(self, place: int) -> Atom:
+        """The function of a place."""
+        return self._atoms[place]
 
-def _read_by(effect: NumericEffect) -> Iterator[str]:
-    yield from (each.predicate for each in functions_of(effect.value))
-    yield from _compared([effect.condition])
+    def number(self, values: Sequence[Number | None]) -> int:
+        """The number of a tuple of values."""
+        last = len(values)
+        while last and values[last - 1] is None:
+            last -= 1
+        key = tuple(values[:last])
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self._tuples)
+            if found > NUMBERS:
+                raise MemoryError('more values than a state can tell apart')
+            self._tuples.append(key)
+        return found
 
+    def values(self, state: int) -> Values:
+        """The values in a state, None where a function has none."""
+        if not self._atoms:
+            return ()
+        found = self._tuples[state & NUMBERS]
+        short = len(self._atoms) - len(found)
+        return found + (None,) * short if short else found
 
-def _compared(formulas: Iterable[Formula]) -> Iterator[str]:
-    for formula in formulas:
-        for part in walk(formula):
+    def encode(self, facts: Iterable[Atom]) -> int:
+        """The number of the values that facts tell; those of other functions are left out."""
+        values: dict[int, Number] = {}
+        for fact in facts:
+            if is_value(fact):
+                function, value = told_value(fact)
+                if function[0] in self.changing:
+                    values[self.slot(function)] = value
+        return self.number([values.get(place) for place in range(len(self._atoms))])
+
+    def facts(self, state: int) -> list[Atom]:
+        """The facts that tell the values in a state, static ones included."""
+        pairs = zip(self._atoms, self.values(state), strict=True)
+        fixed = ((f, v) for f, v in self._initial.items() if f[0] in self.static)
+        return [value_fact(f, v) for f, v in (*pairs, *fixed) if v is not None]
+
+    def value(self, function: Atom, state: int) -> Number | None:
+        """The value of a function in a state."""
+        if function[0] not in self.changing:
+            return self._initial.get(function)
+        place = self.slot(function)
+        return self.values(state)[place]
+
+    def evaluation(self, expression: Expression) -> Evaluate:
+        """A ground expression as a function of the values of a state."""
+        if isinstance(expression, AtomFormula):
+            return self._reading((expression.predicate, *expression.terms))
+        if isinstance(expression, Arithmetic):
+            parts = [self.evaluation(part) for part in expression.parts]
+            return _OPERATIONS[expression.operator](parts, expression_text(expression))
+        constant = exact(expression)
+        return lambda values: constant
+
+    def _reading(self, function: Atom) -> Evaluate:
+        text = f'{atom_text(function)} has no value'
+        if function[0] not in self.changing:
+            fixed = self._initial.get(function)
+
+            def read_fixed(values: Values) -> Number:
+                if fixed is None:
+                    raise NoNumber(text)
+                return fixed
+
+            return read_fixed
+        place = self.slot(function)
+
+        def read(values: Values) -> Number:
+            value = values[place]
+            if value is None:
+                raise NoNumber(text)
+            return value
+
+        return read
+
+    def always_has(self, *parts: Comparison | Expression) -> bool:
+        """Whether ground expressions have a result in every state that actions lead to."""
+        if not self._trusted:  # a state that was observed may lack anything
+            return False
+        for part in parts:
             if isinstance(part, Comparison):
-                yield from (each.predicate for each in functions_of(part))
+                found = self.always_has(part.left, part.right)
+            elif isinstance(part, Arithmetic):
+                found = self.always_has(*part.parts)
+                divisors = part.parts[1:] if part.operator == '/' else ()
+                found = found and all(isinstance(each, Decimal) and each for each in divisors)
+            elif isinstance(part, AtomFormula):
+                found = (part.predicate, *part.terms) in self._initial
+            else:
+                found = True
+            if not found:
+                return False
+        return True
+
+    def comparison(self, formula: Comparison, positive: bool) -> Callable[[int], bool] | bool:
+        """A ground comparison, or its negation, as a test of states; false without a result."""
+        compare = COMPARE[formula.operator if positive else _OPPOSITE[formula.operator]]
+        left, right = self.evaluation(formula.left), self.evaluation(formula.right)
+        if not any(each.predicate in self.changing for each in functions_of(formula)):
+            try:
+                return compare(left(()), right(()))
+            except NoNumber:
+                return False
+
+        def test(state: int) -> bool:
+            values = self.values(state)
+            try:
+                return compare(left(values), right(values))
+            except NoNumber:
+                return False
+
+        return test
+
+    def has_result(self, comparison: Comparison, state: int) -> bool:
+        """Whether both sides of a ground comparison have a value in a state."""
+        sides = [self.evaluation(side) for side in (comparison.left, comparison.right)]
+        values = self.values(state)
+        try:
+            for side in sides:
+                side(values)
+        except NoNumber:
+            return False
+        return True
+
+    def told(self, formulas: Iterable[Formula], objects: Objects, state: int) -> str:
+        """The values that formulas read in a state, for messages: `(battery r) is 15`."""
+        parts = (part for each in formulas for part in comparisons(each, objects))
+        read = ((each.predicate, *each.terms) for part in parts for each in functions_of(part))
+        found = islice(dict.fromkeys(read), _MOST_TOLD)
+        return ', '.join(self._told(function, self.value(function, state)) for function in found)
+
+    @staticmethod
+    def _told(function: Atom, value: Number | None) -> str:
+        text = atom_text(function)
+        return f'{text} has no value' if value is None else f'{text} is {value_text(value)}'
 
 
-def without_costs(problem: Problem) -> Problem:
-    """The problem without what only ranks its plans: metric, and functions that decide nothing."""
-    domain = problem.domain
-    numeric = any(action.numeric for action in domain.actions.values())
-    if not numeric and not domain.functions and problem.metric is None:
-        return problem
-    kept = deciding_functions(domain, problem.goal, problem.constraints)
-    lengths = [value for each in domain.durative.values() for _, value in each.duration]
-    kept |= {each.predicate for value in lengths for each in functions_of(value)}
+class Changes:
+    """What a ground action does to numbers; all values are those before the action.
 
-    def bare(action: Action) -> Action:
-        effects = tuple(each for each in action.numeric if each.target.predicate in kept)
-        return replace(action, numeric=effects)
+    Args:
+        table: the functions.
+        changes: for each effect the test of its condition, if any, and the effect, ground.
+    """
 
-    def bare_durative(action: DurativeAction) -> DurativeAction:
-        effects = tuple(
-            (moment, each)
-            for moment, each in action.effects
-            if isinstance(each, Effect) or each.target.predicate in kept
-        )
-        return replace(action, effects=effects)
+    def __init__(
+        self,
+        table: NumberTable,
+        changes: Sequence[tuple[Callable[[int], bool] | None, NumericEffect]],
+    ) -> None:
+        self._table = table
+        self._changes = [
+            (
+                test,
+                table.slot((effect.target.predicate, *effect.target.terms)),
+                effect.operator,
+                table.evaluation(effect.value),
+            )
+            for test, effect in changes
+        ]
 
-    domain = replace(
-        domain,
-        functions={name: kinds for name, kinds in domain.functions.items() if name in kept},
-        actions={name: bare(action) for name, action in domain.actions.items()},
-        durative={name: bare_durative(action) for name, action in domain.durative.items()},
-    )
-    values = {atom: value for atom, value in problem.values.items() if atom[0] in kept}
-    return replace(problem, domain=domain, metric=None, values=values)
+    def after(self, state: int) -> int:
+        """The number of the values after the action.
+
+        Raises:
+            NoNumber: a value has no result, or two effects on one function are no sum.
+        """
+        table = self._table
+        before = table.values(state)
+        after = list(before)
+        first: dict[int, str] = {}
+        for test, place, operation, evaluate in self._changes:
+            if test is not None and not test(state):
+                continue
+            amount, old = evaluate(before), after[place]
+            if place in first and {operation, first[place]} - {'increase', 'decrease'}:
+                text = atom_text(table.function(place))
+                raise NoNumber(f'{first[place]} and {operation} of {text} contradict each other')
+            first[place] = operation
+            if operation == 'assign':
+                after[place] = _checked(amount)
+                continue
+            if old is None:
+                raise NoNumber(f'{atom_text(table.function(place))} has no value')
+            if operation == 'scale-down' and not amount:
+                raise NoNumber(f'{atom_text(table.function(place))} is divided by zero')
+            after[place] = _checked(_CHANGE[operation](old, amount))
+        return table.number(after)
+
+    def trouble(self, state: int) -> str:
+        """Why numbers cannot be changed in a state; empty where they can."""
+        try:
+            self.after(state)
+        except NoNumber as error:
+            return str(error)
+        return ''
+
+
+def _checked(value: Number) -> Number:
+    """A new value of a function, which may not grow without bounds."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
+        raise NoNumber('a number gets too long')
+    return value
+
+
+def _divided(left: Number, right: Number) -> Number:
+    return whole(Fraction(left, right))
+
+
+def _chain(step: Callable[[Number, Number], Number]) -> Callable[[list[Evaluate], str], Evaluate]:
+    """An operator over the results of its parts, from the left."""
+
+    def build(parts: list[Evaluate], text: str) -> Evaluate:
+        first, *others = parts
+        if len(others) == 1:
+            (second,) = others
+            return lambda values: step(first(values), second(values))
+
+        def evaluate(values: Values) -> Number:
+            result = first(values)
+            for part in others:
+                result = step(result, part(values))
+            return result
+
+        return evaluate
+
+    return build
+
+
+def _minus(parts: list[Evaluate], text: str) -> Evaluate:
+    if len(parts) == 1:
+        return lambda values: -parts[0](values)
+    return _chain(operator.sub)(parts, text)
+
+
+def _quotient(parts: list[Evaluate], text: str) -> Evaluate:
+    evaluate = _chain(_divided)(parts, text)
+
+    def divide(values: Values) -> Number:
+        try:
+            return evaluate(values)
+        except ZeroDivisionError:
+            raise NoNumber(f'{text} divides by zero') from None
+
+    return divide
+
+
+_OPERATIONS = {
+    '+': _chain(operator.add), '-': _minus, '*': _chain(operator.mul), '/': _quotient,
+}  # fmt: skip
+_CHANGE = {
+    'increase': operator.add, 'decrease': operator.sub, 'scale-up': operator.mul,
+    'scale-down': _divided,
+}  # fmt: skip
+COMPARE: Mapping[str, Callable[[Number, Number], bool]] = {
+    '<': operator.lt, '<=': operator.le, '=': operator.eq, '>=': operator.ge, '>': operator.gt,
+    '!=': operator.ne,
+}  # fmt: skip
+_OPPOSITE = {'<': '>=', '<=': '>', '=': '!=', '>=': '<', '>': '<='}
+
+
+def comparisons(
+    formula: Formula, objects: Objects, binding: Mapping[str, str] | None = None
+) -> Iterator[Comparison]:
+    """The ground comparisons in a formula, with its quantifiers written out."""
+    binding = binding or {}
+    if isinstance(formula, Comparison):
+        left, right = (bound(side, binding) for side in (formula.left, formula.right))
+        yield Comparison(formula.operator, left, right)
+    elif isinstance(formula, (Forall, Exists)):
+        for inner in bindings(formula.variables, objects):
+            yield from comparisons(formula.body, objects, {**binding, **inner})
+    else:
+        for part in subformulas(formula):
+            yield from comparisons(part, objects, binding)

@@ -14,6 +14,7 @@ from safegen_ros.pddl.constraints import (
     vacuous_constraints,
     with_inner_quantifiers,
 )
+from safegen_ros.pddl.deciding import settled, timed_numbers
 from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
@@ -35,7 +36,6 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
-from safegen_ros.pddl.numbers import deciding_functions
 from safegen_ros.pddl.scope import Scope
 from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
@@ -190,15 +190,13 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         cure = 'use fewer quantified variables or fewer objects'
         raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
-    deciding = deciding_functions(domain, problem.goal, found)
-    if deciding:
-        raise reader.unsupported(
-            top, f'a plan that depends on the number {min(deciding)!r}', 'state it with atoms'
-        )
     notes = vacuous_constraints(trees, objects_of)
+    if timed := timed_numbers(domain, problem.goal, found):
+        feature = f'a plan with durations that depends on the number {min(timed)!r}'
+        raise reader.unsupported(top, feature, 'state it with atoms')
     spelling = {**reader.spellings(set(objects)), **domain.spelling}
     constraints = tuple(dict.fromkeys(found))
-    return replace(problem, constraints=constraints, notes=notes, spelling=spelling)
+    return settled(replace(problem, constraints=constraints, notes=notes, spelling=spelling))
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:

@@ -32,6 +32,7 @@ from safegen_ros.pddl.model import (
     Metric,
     Moment,
     Not,
+    Number,
     NumericEffect,
     Or,
     Problem,
@@ -106,6 +107,23 @@ def expression_text(expression: Expression) -> str:
     return f'{expression:f}' if isinstance(expression, Decimal) else formula_text(expression)
 
 
+def value_text(value: Number) -> str:
+    """A number as a decimal; as `1/3` where none is exact."""
+    denominator = value.denominator
+    twos = (denominator & -denominator).bit_length() - 1
+    rest, fives = denominator >> twos, 0
+    while rest % 5 == 0:
+        rest //= 5
+        fives += 1
+    if rest != 1:
+        return f'{value.numerator}/{denominator}'
+    digits = max(twos, fives)
+    if not digits:
+        return str(value.numerator)
+    scaled = str(abs(value.numerator) * 10**digits // denominator).rjust(digits + 1, '0')
+    return f'{"-" if value < 0 else ""}{scaled[:-digits]}.{scaled[-digits:]}'
+
+
 def domain_text(domain: Domain, constraints: bool = False) -> str:
     """A domain in PDDL that reads back as an equal domain.
 
@@ -169,7 +187,7 @@ def problem_text(problem: Problem) -> str:
         '  (:init',
         *_indented(atom_text(atom) for atom in sorted(problem.init)),
         *_indented(
-            f'(= {atom_text(function)} {value:f})'
+            f'(= {atom_text(function)} {value_text(value)})'
             for function, value in sorted(problem.values.items())
         ),
         '  )',
@@ -200,7 +218,8 @@ def _effect_text(effect: Effect | NumericEffect, typed: bool, moment: Moment | N
     """An effect in PDDL; in a durative action the moment stands inside, as VAL wants it."""
     if isinstance(effect, NumericEffect):
         target = formula_text(effect.target)
-        text = f'({effect.operator} {target} {expression_text(effect.value)})'
+        # VAL reads a change of a number as a part of an (and ...) only.
+        text = f'(and ({effect.operator} {target} {expression_text(effect.value)}))'
     else:
         literals = [formula_text(atom) for atom in effect.add]
         literals += [f'(not {formula_text(atom)})' for atom in effect.delete]

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
@@ -231,7 +232,7 @@ class _ObservedRun:
         if self._looked == len(self._worlds):
             raise RobotError('nothing more was observed', ErrorCode.STATE_MISMATCH)
         self._looked, self._glanced = self._looked + 1, 0
-        return frozenset(map(_atom, self._worlds[self._looked - 1].facts))
+        return frozenset(map(recorded_fact, self._worlds[self._looked - 1].facts))
 
     def _act(self, step: Step) -> None:
         if self._looked == len(self._worlds):
@@ -250,10 +251,6 @@ class _ObservedRun:
 
 def _name(attempt: AttemptRecord) -> str:
     return f'attempt {attempt.number} ({attempt.source})'
-
-
-def _atom(text: str) -> tuple[str, ...]:
-    return tuple(text.strip('()').split())
 
 
 def recorded_plan(record: RunRecord) -> Plan:
@@ -391,7 +388,7 @@ def _changed_facts(record: RunRecord, outcome: ExecutionOutcome) -> Iterator[str
         at_the_end = at_the_end[:-1]
     if not at_the_end or outcome.observed is None:
         return
-    recorded = frozenset(map(_atom, at_the_end[-1].facts))
+    recorded = frozenset(map(recorded_fact, at_the_end[-1].facts))
     for atom in sorted(recorded - outcome.observed):
         yield f'recorded {atom_text(atom)}, which does not hold now'
     for atom in sorted(outcome.observed - recorded):

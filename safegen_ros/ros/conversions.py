@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import lru_cache
@@ -15,6 +14,7 @@ from geometry_msgs.msg import Pose as PoseMessage
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.facts import fact_of
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
@@ -34,8 +34,6 @@ MAX_STEPS = 10_000
 _REMEMBERED = 100_000
 """Longest text of a task that is not read again when it is asked for again [characters]: a goal is
 read for the journal and for its work, and by the validator for each of its attempts."""
-
-_FACT = re.compile(r'\([^\s()]+( [^\s()]+)*\)')
 
 
 def problem_from_msg(message: msg.Task) -> Problem:
@@ -292,13 +290,16 @@ def state_from_facts(facts: Sequence[str]) -> State:
     Raises:
         SafegenError: one of them is no atom (`STATE_MISMATCH`).
     """
+    found = set()
     for fact in facts:
-        if not _FACT.fullmatch(fact):
+        try:
+            found.add(fact_of(fact))
+        except ValueError:
             raise SafegenError(
                 f'{fact[:80]!a} is observed, and is no ground atom: write one such as (on b1 b2)',
                 ErrorCode.STATE_MISMATCH,
-            )
-    return frozenset(tuple(fact[1:-1].lower().split()) for fact in facts)
+            ) from None
+    return frozenset(found)
 
 
 def budget_from_msg(message: Duration, default_s: float, code: ErrorCode) -> float:

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -90,6 +91,7 @@ def solve_with_fast_downward(problem: Problem, budget: Budget, *, optimal: bool 
         Canceled: the caller wants to stop.
         SafegenError: Fast Downward is not installed or failed.
     """
+    refuse_numbers(problem, 'Fast Downward', 'use --route in-process')
     folder = _folder()
     if folder is None:
         raise SafegenError(

@@ -144,6 +144,7 @@ class _Compiler:
 
     def _formula(self, ground: Condition) -> NnfFormula:
         """A condition on atoms as one on facts; atoms that never change are folded."""
+        ground = bits.of_atoms(ground)
         logic = self._logic
         if isinstance(ground, bits.Junction):
             return logic.join(map(self._formula, ground.parts), ground.conjunctive)

@@ -24,6 +24,7 @@ from safegen_ros.pddl.bits import (
     Literals,
     condition,
     join,
+    of_atoms,
     single_bits,
 )
 from safegen_ros.pddl.ground import GroundAction
@@ -297,6 +298,7 @@ class RuleBuilder:
 
 def _conjuncts(formula: Condition) -> list[Condition]:
     """What must all hold, each as small as it gets."""
+    formula = of_atoms(formula)
     if not formula.conjunctive:
         return [formula]
     if isinstance(formula, Literals):
@@ -305,6 +307,7 @@ def _conjuncts(formula: Condition) -> list[Condition]:
 
 
 def _disjuncts(formula: Condition) -> list[Condition]:
+    formula = of_atoms(formula)
     if isinstance(formula, Literals):
         return _singles(formula)
     return list(formula.parts)
@@ -319,6 +322,7 @@ def _singles(formula: Literals) -> list[Condition]:
 
 def _literals(formula: Condition) -> Literals:
     """The literals that hold wherever the formula does, as far as they can be read off."""
+    formula = of_atoms(formula)
     if isinstance(formula, Literals):
         return formula if formula.conjunctive else TRUE
     true = false = 0
@@ -332,6 +336,7 @@ def _literals(formula: Condition) -> Literals:
 
 def negation(formula: Condition) -> Condition:
     """The condition that holds where this one does not."""
+    formula = of_atoms(formula)
     if isinstance(formula, Literals):
         mask = formula.mask
         conjunctive = not formula.conjunctive or not mask & (mask - 1)
@@ -343,6 +348,7 @@ def negation(formula: Condition) -> Condition:
 
 def assume(formula: Condition, true: int, false: int) -> Condition:
     """The condition simplified by atoms that are known to be true, or to be false."""
+    formula = of_atoms(formula)
     if not formula.mask & (true | false):
         return formula
     if not isinstance(formula, Literals):
@@ -376,6 +382,7 @@ def regress(formula: Condition, action: GroundAction) -> Condition:
 
 def _regress_each(formula: Condition, action: GroundAction) -> Condition:
     """The same when conditional effects change what the condition speaks of."""
+    formula = of_atoms(formula)
     if not isinstance(formula, Literals):
         return join((_regress_each(part, action) for part in formula.parts), formula.conjunctive)
     parts: list[Condition] = []

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from safegen_ros.pddl.bits import AtomTable, bit_numbers, compile_test, condition
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.budget import Budget, Unsolvable
@@ -28,6 +29,8 @@ class SearchTask:
     def __init__(self, problem: Problem, budget: Budget) -> None:
         self.problem = problem
         self.table = AtomTable(problem)
+        if self.table.numbers is not None and self.table.numbers.changing:
+            refuse_numbers(problem, 'this search', 'take another route')
         self.init = self.table.encode(initial_atoms(problem))
         self.monitors = MonitorSet(problem, self.table)
         self.start: Standing = self.monitors.start(self.init)

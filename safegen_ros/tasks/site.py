@@ -20,6 +20,7 @@ from safegen_ros.language.additions import contradictions
 from safegen_ros.language.placed import MAX_YAML, Placed, read_yaml
 from safegen_ros.language.reading import read_formal
 from safegen_ros.language.rules import read_rules
+from safegen_ros.pddl.deciding import settled
 from safegen_ros.pddl.formulas import flatten_constraints
 from safegen_ros.pddl.model import And, Constraint, Domain, Problem
 from safegen_ros.pddl.writer import constraint_text
@@ -149,7 +150,7 @@ def bind(task: ActionTask, site: Site) -> Bound:
     more = tuple(each for each in found if each not in problem.constraints)
     if not more:
         return Bound(task, tuple(notes))
-    merged = replace(problem, constraints=(*problem.constraints, *more))
+    merged = settled(replace(problem, constraints=(*problem.constraints, *more)))
     if not contradictions(problem) and (why := contradictions(merged)):
         raise refused(_contradiction(why, site, more))
     text = FORMATS[task.format].write(merged)

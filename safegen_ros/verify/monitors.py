@@ -17,12 +17,12 @@ time on, or in a window, that begins after the end of the plan must hold in its 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition, single_bits
+from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition, is_total, single_bits
 from safegen_ros.pddl.flatten import sequential
-from safegen_ros.pddl.model import Constraint, Problem
+from safegen_ros.pddl.model import Constraint, Formula, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
 
 Standing = int
@@ -37,6 +37,9 @@ _Progress = Callable[[int, int, int], int]
 
 _Lost = Callable[[int, int], bool]
 """Whether any next state violates it, from the value of a field and the time."""
+
+_TRIGGERED = ('sometime-before', 'sometime-after', 'always-within')
+"""What asks for more where its first formula holds, so that one without a truth value counts."""
 
 _BROKEN = 1  # the bit of a standing that says that some field has its last value
 _MOST_SCANNED = 16  # monitors that are looked through one by one; more are found by their atoms
@@ -120,6 +123,16 @@ def _at_most_once(f: Test) -> Automaton:
         return 2 if value else 0
 
     return Automaton(progress, violated=3, largest=3)
+
+
+def _without_doubt(f: Test, possible: Test) -> Automaton:
+    """At most once, for a formula whose numbers may be missing, which violates it."""
+    sure = _at_most_once(f)
+
+    def progress(value: int, state: int, time: int) -> int:
+        return sure.progress(value, state, time) if f(state) or not possible(state) else 3
+
+    return replace(sure, progress=progress)
 
 
 def _sometime_before(f: Test, h: Test) -> Automaton:
@@ -271,6 +284,13 @@ class MonitorSet:
         formulas = [condition(f, self.table) for f in constraint.arguments]
         tests = [compile_test(formula) for formula in formulas]
         automaton = AUTOMATA[constraint.operator](*tests, *constraint.times)
+        if not is_total(formulas[0]):
+            possible = self._possible(constraint.arguments[0])
+            if constraint.operator in _TRIGGERED:
+                tests[0] = possible
+                automaton = AUTOMATA[constraint.operator](*tests, *constraint.times)
+            elif constraint.operator == 'at-most-once':
+                automaton = _without_doubt(tests[0], possible)
         mask = 0
         for formula in formulas:
             mask |= formula.mask
@@ -282,6 +302,11 @@ class MonitorSet:
             automaton.pending, automaton.violated, shift, (1 << width) - 1,
         )  # fmt: skip
         return monitor, automaton.horizon
+
+    def _possible(self, formula: Formula) -> Test:
+        """Whether a formula is not false, as far as its numbers have values."""
+        false = compile_test(condition(formula, self.table, positive=False))
+        return lambda state: not false(state)
 
     def start(self, state: int) -> Standing:
         """The standing after the initial state."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan
@@ -192,12 +193,15 @@ def check_atoms(problem: Problem, observed: State) -> None:
         SafegenError: `STATE_MISMATCH`, with the atom.
     """
     predicates, objects = problem.domain.predicates, problem.objects
-    for atom in observed:
-        kinds = predicates.get(atom[0])
+    for fact in observed:
+        atom, declared = fact, predicates
+        if is_value(fact):
+            atom, declared = told_value(fact)[0], problem.domain.functions
+        kinds = declared.get(atom[0])
         known = kinds is not None and len(kinds) == len(atom) - 1
         if not known or any(name not in objects for name in atom[1:]):
             raise SafegenError(
-                f'{atom_text(atom)} is observed, and is no atom of problem '
+                f'{atom_text(fact)} is observed, and is no atom of problem '
                 f'{problem.name}: observe what its domain speaks of',
                 ErrorCode.STATE_MISMATCH,
             )

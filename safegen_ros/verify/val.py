@@ -42,7 +42,11 @@ _EXECUTED = 'Plan executed successfully - checking goal'
 _FAILED = 'Plan failed to execute'
 _MUTEX = 'Mutex violation: '
 _CLASH = 'Violation in conditional effect in '
-_INAPPLICABLE = 'Plan failed because of unsatisfied precondition in:'
+_INAPPLICABLE = re.compile(
+    r'^(Plan failed because of unsatisfied precondition in:'
+    r'|\(.*(assigns to expression .* twice|both assigns to and updates expression .*)$)',
+    re.MULTILINE,
+)
 # Names in what VAL is given have a prefix, so a fact that it prints is none of these. It breaks the
 # line behind a quantified formula.
 _BROKEN = re.compile(
@@ -196,7 +200,8 @@ def read_val_output_over_time(output: str, plan_length: int) -> Verdict:
         states = list(_CHECK.finditer(walk))
         unsafe = bool(states) and _BROKEN.search(walk, states[-1].end()) is not None
         category = Category.SAFETY_VIOLATION if unsafe else Category.PRECONDITION_VIOLATION
-        if unsafe or any(text in walk for text in (_INAPPLICABLE, _MUTEX, _CLASH)):
+        stopped = _INAPPLICABLE.search(walk) is not None or _MUTEX in walk or _CLASH in walk
+        if unsafe or stopped:
             verdict = Verdict(category, f'VAL: {_FAILED.lower()}', -1, plan_length)
     if verdict is None:
         return Verdict(Category.UNKNOWN, f'VAL said {output[-200:]!r}', -1, plan_length)
@@ -230,7 +235,7 @@ def _read_walk(walk: str, plan_length: int) -> Verdict | None:
     if not steps:
         return None
     index = int(steps[-1]) - 1  # of the step that VAL did last, and of the state before it
-    blocked = _INAPPLICABLE in walk
+    blocked = _INAPPLICABLE.search(walk) is not None
     if states and (not blocked or _BROKEN.search(walk, states[-1].end())):
         if int(states[-1][1]) != index:
             return None

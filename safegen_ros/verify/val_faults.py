@@ -33,6 +33,7 @@ from safegen_ros.pddl.model import (
     walk,
 )
 from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.verify import val_numbers
 
 _MOST_STEPS = 9_900  # VAL's parser keeps at most 10,000 unfinished parts of a list
 _MOST_TYPED_NAMES = 3_200
@@ -308,6 +309,19 @@ FAULTS = (
         'takes the time for 0, or crashes',
         _has_hold_after,
         'a window for every state, up to the last one',
+    ),
+    ValFault(
+        'missing-number',
+        'goes on with infinity after a division by zero and with 0 for a value that is missing, or '
+        'gives up; it knows no fractions',
+        val_numbers.lacks_numbers,
+    ),
+    ValFault('large-number', 'rounds numbers', val_numbers.has_large_numbers),
+    ValFault(
+        'tolerance',
+        'takes numbers for equal that are nearly so, and > for >=',
+        val_numbers.depends_on_numbers,
+        'compared in millionths, and as not <=',
     ),
 )
 """What VAL gets wrong in problems that are correct."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from safegen_ros.pddl.deciding import without_costs
+from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
-    DURATION,
     Action,
     And,
-    Arithmetic,
+    Atom,
     AtomFormula,
     Comparison,
     Constraint,
@@ -23,7 +24,6 @@ from safegen_ros.pddl.model import (
     Effect,
     Equals,
     Exists,
-    Expression,
     Forall,
     Formula,
     Imply,
@@ -33,8 +33,9 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
-from safegen_ros.pddl.numbers import without_costs
 from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.verify import val_numbers
+from safegen_ros.verify.val_numbers import term
 
 _ALWAYS = Forall((('?any', 'object'),), Equals('?any', '?any'))
 _NEVER = Exists((('?any', 'object'),), Not(Equals('?any', '?any')))
@@ -56,14 +57,14 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
         name=f'q-{problem.name}',
         domain=_domain(problem.domain),
         objects={f'o-{name}': _type(kind) for name, kind in problem.objects.items()},
-        init=frozenset((f'p-{a[0]}', *map(_term, a[1:])) for a in problem.init),
+        init=frozenset(map(_fact, problem.init)),
         goal=_top(problem.goal),
         constraints=tuple(
             replace(c, arguments=tuple(map(_formula, c.arguments)), binding=()) for c in constraints
         ),
-        values={(f'f-{a[0]}', *map(_term, a[1:])): v for a, v in problem.values.items()},
+        values={(f'f-{a[0]}', *map(term, a[1:])): v for a, v in problem.values.items()},
     )
-    steps = [Step(f'a-{step.action}', tuple(map(_term, step.arguments))) for step in plan.steps]
+    steps = [Step(f'a-{step.action}', tuple(map(term, step.arguments))) for step in plan.steps]
     return asked, Plan(tuple(steps), plan.times)
 
 
@@ -87,23 +88,19 @@ def _type(kind: str) -> str:
     return kind if kind in ('', 'object') else f't-{kind}'
 
 
-def _term(name: str) -> str:
-    return f'?v-{name[1:]}' if name.startswith('?') else f'o-{name}'
-
-
 def _variables(variables: Variables) -> Variables:
-    return tuple((_term(name), _type(kind)) for name, kind in variables)
+    return tuple((term(name), _type(kind)) for name, kind in variables)
 
 
 def _atom(atom: AtomFormula) -> AtomFormula:
-    return AtomFormula(f'p-{atom.predicate}', tuple(map(_term, atom.terms)))
+    return AtomFormula(f'p-{atom.predicate}', tuple(map(term, atom.terms)))
 
 
 def _formula(formula: Formula) -> Formula:
     if isinstance(formula, AtomFormula):
         return _atom(formula)
     if isinstance(formula, Equals):
-        return Equals(_term(formula.left), _term(formula.right))
+        return Equals(term(formula.left), term(formula.right))
     if isinstance(formula, Not):
         return Not(_formula(formula.body))
     if isinstance(formula, Imply):
@@ -113,24 +110,15 @@ def _formula(formula: Formula) -> Formula:
             return _ALWAYS if isinstance(formula, And) else _NEVER
         return type(formula)(tuple(map(_formula, formula.parts)))
     if isinstance(formula, Comparison):
-        left, right = _expression(formula.left), _expression(formula.right)
-        return Comparison(formula.operator, left, right)
+        return val_numbers.comparison(formula)
     body = _formula(formula.body)
     for variable in reversed(_variables(formula.variables)):
         body = type(formula)((variable,), body)
     return body
 
 
-def _expression(expression: Expression) -> Expression:
-    if isinstance(expression, Arithmetic):
-        return Arithmetic(expression.operator, tuple(map(_expression, expression.parts)))
-    return _function(expression) if isinstance(expression, AtomFormula) else expression
-
-
-def _function(function: AtomFormula) -> AtomFormula:
-    if function == DURATION:
-        return function
-    return AtomFormula(f'f-{function.predicate}', tuple(map(_term, function.terms)))
+def _fact(fact: Atom) -> Atom:
+    return val_numbers.value(fact) if is_value(fact) else (f'p-{fact[0]}', *map(term, fact[1:]))
 
 
 def _top(formula: Formula) -> Formula:
@@ -145,7 +133,7 @@ def _domain(domain: Domain) -> Domain:
         domain,
         name=f'd-{domain.name}',
         types=_types(domain),
-        constants={_term(name): _type(kind) for name, kind in domain.constants.items()},
+        constants={term(name): _type(kind) for name, kind in domain.constants.items()},
         predicates={
             f'p-{name}': tuple(map(_union if name in heads else _type, kinds))
             for name, kinds in domain.predicates.items()
@@ -162,7 +150,7 @@ def _durative(action: DurativeAction) -> DurativeAction:
     return DurativeAction(
         f'a-{action.name}',
         _variables(action.parameters),
-        tuple((operator, _expression(value)) for operator, value in action.duration),
+        tuple((operator, val_numbers.expression(value)) for operator, value in action.duration),
         tuple((moment, _top(formula)) for moment, formula in action.conditions),
         tuple(
             (moment, _effect(each) if isinstance(each, Effect) else _numeric(each))
@@ -175,7 +163,7 @@ def _rule(rule: DerivedRule, declared: tuple[str, ...]) -> DerivedRule:
     """A rule whose variables are of the types that its predicate takes, its own ones inside."""
     variables, inner = [], []
     for place, ((name, kind), wanted) in enumerate(zip(rule.variables, declared, strict=True)):
-        head = _term(name)
+        head = term(name)
         if kind != wanted or ANY_OF in kind:
             inner.append((head, kind))
             head = f'?h-{place}'
@@ -230,6 +218,6 @@ def _numeric(effect: NumericEffect) -> NumericEffect:
         _variables(effect.variables),
         _top(effect.condition),
         effect.operator,
-        _function(effect.target),
-        _expression(effect.value),
+        val_numbers.function(effect.target),
+        val_numbers.expression(effect.value),
     )

@@ -81,6 +81,11 @@ def _name(plan: Plan, index: int) -> str:
     return f'step {index + 1} {text if len(text) <= LONGEST else text[:LONGEST] + "..."}'
 
 
+def _with_numbers(reason: str, numbers: str) -> str:
+    """A reason with the values that it comes from."""
+    return f'{reason} ({numbers})' if numbers else reason
+
+
 class Validator:
     """Verifies plans for one problem; what was found out for one plan is kept for the next."""
 
@@ -92,6 +97,7 @@ class Validator:
         self._monitors = MonitorSet(problem, self._table)
         goals = goal_tests(problem, self._table)
         self._goals = [(formula_text(formula), test) for formula, test in goals]
+        self._goal_formulas = [formula for formula, _ in goals]
         self._places: dict[tuple[int, Standing], _Place] = {}
         self._moves = 0
         state = self._table.encode(problem.init)
@@ -209,7 +215,7 @@ class Validator:
         ended = at.index == len(at.plan)
         standing = at.place.standing
         now = self._monitors.unsatisfied(standing) if ended else self._monitors.violated(standing)
-        found = [self._report(monitor, at.index, standing) for monitor in now]
+        found = [self._report(monitor, at.index, at.place) for monitor in now]
         later, blocked = ([], False) if ended else self._broken_later(at)
         return Verdict(
             Category.SAFETY_VIOLATION,
@@ -237,16 +243,20 @@ class Validator:
                 for monitor in self._monitors.violated(after.standing):
                     if monitor.shift not in known:
                         known.add(monitor.shift)
-                        found.append(self._report(monitor, index + 1, after.standing))
+                        found.append(self._report(monitor, index + 1, after))
             place = after
         return found, False
 
     def _inapplicable(self, at: _Reached) -> Verdict:
-        missing = self._grounder.unsatisfied(at.plan.steps[at.index], at.place.state)
+        step, state = at.plan.steps[at.index], at.place.state
+        missing = self._grounder.unsatisfied(step, state)
+        reason = f'{_name(at.plan, at.index)} does not apply {at.before()}'
+        if missing:
+            needs = f'needs {joined(missing, " and ")}, which does not hold {at.before()}'
+            reason = f'{_name(at.plan, at.index)} {needs}'
         return Verdict(
             Category.PRECONDITION_VIOLATION,
-            f'{_name(at.plan, at.index)} needs {joined(missing, " and ")}, which does not '
-            f'hold {at.before()}',
+            _with_numbers(reason, self._grounder.numbers(step, state)),
             at.index,
             len(at.plan),
             self._goal_fraction(at.place),
@@ -258,13 +268,19 @@ class Validator:
     def _short(self, at: _Reached, unmet: tuple[str, ...]) -> Verdict:
         standing = at.place.standing
         found = tuple(
-            self._report(m, at.index, standing) for m in self._monitors.unsatisfied(standing)
+            self._report(m, at.index, at.place) for m in self._monitors.unsatisfied(standing)
         )
+        goals = zip(self._goal_formulas, self._goals, strict=True)
+        lacking = [formula for formula, (_, test) in goals if not test(at.place.state)]
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
-            f'the plan ends {at.before()} without {joined(unmet, " and ")}{extra}',
+            _with_numbers(
+                f'the plan ends {at.before()} without {joined(unmet, " and ")}',
+                self._table.told(lacking, at.place.state),
+            )
+            + extra,
             -1,
             len(at.plan),
             self._goal_fraction(at.place),
@@ -273,13 +289,12 @@ class Validator:
             at.index,
         )
 
-    def _report(
-        self, monitor: ConstraintMonitor, state: int, standing: Standing
-    ) -> BrokenConstraint:
+    def _report(self, monitor: ConstraintMonitor, index: int, place: _Place) -> BrokenConstraint:
         """What to say of a constraint that is violated, or open, in the state of an index."""
         constraint = monitor.constraint
         told = self._told.get(monitor.shift)
         if told is None:
             told = self._told[monitor.shift] = constraint_text(constraint), monitor.explain()
-        step = state - 1 if monitor.status(standing) is Status.VIOLATED else -1
-        return BrokenConstraint(told[0], constraint.binding, state, step, told[1], constraint.place)
+        step = index - 1 if monitor.status(place.standing) is Status.VIOLATED else -1
+        reason = _with_numbers(told[1], self._table.told(constraint.arguments, place.state))
+        return BrokenConstraint(told[0], constraint.binding, index, step, reason, constraint.place)

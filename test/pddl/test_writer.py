@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from support import strategies
 
+from safegen_ros.pddl.deciding import without_costs
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
@@ -24,7 +25,6 @@ from safegen_ros.pddl.model import (
     Domain,
     Not,
 )
-from safegen_ros.pddl.numbers import without_costs
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import constraint_text, domain_text, names_text, problem_text
 

@@ -13,12 +13,16 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.deciding import settled
+from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.formulas import flatten_constraints
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
@@ -26,7 +30,10 @@ from safegen_ros.pddl.model import (
     ANY_OF,
     Action,
     And,
+    Arithmetic,
+    Atom,
     AtomFormula,
+    Comparison,
     Constraint,
     ConstraintAnd,
     ConstraintForall,
@@ -36,10 +43,13 @@ from safegen_ros.pddl.model import (
     Effect,
     Equals,
     Exists,
+    Expression,
     Forall,
     Formula,
     Imply,
     Not,
+    Number,
+    NumericEffect,
     Or,
     Problem,
     Variables,
@@ -86,6 +96,8 @@ def formula(
     rng: random.Random, domain: Domain, names: Mapping[str, str], depth: int = 2
 ) -> Formula:
     """A random formula over the given objects and variables."""
+    if domain.functions and rng.random() < 0.25:
+        return comparison(rng, domain, names)
     kind = rng.randrange(10) if depth else 0
     if kind == 1 and names:
         return Equals(rng.choice(list(names)), rng.choice(list(names)))
@@ -102,6 +114,42 @@ def formula(
         body = formula(rng, domain, {**names, **dict(variables)}, depth - 1)
         return Forall(variables, body) if kind == 7 else Exists(variables, body)
     return atom(rng, domain, names)
+
+
+def comparison(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> Comparison:
+    """A random comparison of numbers that are close to each other."""
+    left, right = (expression(rng, domain, names) for _ in range(2))
+    return Comparison(rng.choice(['<', '<=', '=', '>=', '>']), left, right)
+
+
+def expression(
+    rng: random.Random, domain: Domain, names: Mapping[str, str], depth: int = 2
+) -> Expression:
+    """A random expression; it divides by numbers that are not 0, but for a few."""
+    kind = rng.randrange(10) if depth else rng.randrange(6)
+    if kind < 2:
+        return number(rng)
+    if kind < 6:
+        return function(rng, domain, names)
+    operator = rng.choice('++--*/')
+    parts = [expression(rng, domain, names, depth - 1) for _ in range(rng.choice([1, 2, 2, 3]))]
+    if operator == '*' and rng.random() < 0.9:
+        parts = [number(rng), parts[0]]
+    if operator == '/':
+        parts[1:] = [expression(rng, domain, names, 0) if rng.random() < 0.03 else Decimal(4)]
+    if len(parts) < 2 and operator != '-':
+        return parts[0]
+    return Arithmetic(operator, tuple(parts))
+
+
+def number(rng: random.Random) -> Decimal:
+    """A small number, whole or not."""
+    return Decimal(rng.randint(-3, 6)) + rng.choice([Decimal(0), Decimal(0), Decimal('0.25')])
+
+
+def function(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> AtomFormula:
+    """A random well-typed function; as for `atom`, one has no arguments."""
+    return atom(rng, replace(domain, predicates=domain.functions), names)
 
 
 def atom(
@@ -171,12 +219,13 @@ def tree(
     return constraint(rng, domain, names)
 
 
-def domain(rng: random.Random, derived: bool = False) -> Domain:
+def domain(rng: random.Random, derived: bool = False, numbers: bool = False) -> Domain:
     """A random small domain with every kind of precondition and effect that is supported.
 
     Args:
         rng: the source of randomness.
         derived: whether it has derived predicates.
+        numbers: whether it has functions; no rule depends on them.
     """
     types = rng.choice(TYPE_TREES)
     named = KEYWORDS if rng.random() < 0.15 else {}
@@ -188,6 +237,8 @@ def domain(rng: random.Random, derived: bool = False) -> Domain:
     bare = Domain('random-toggles', types, constants, predicates, {})
     if derived:
         bare = _with_rules(rng, bare)
+    if numbers:
+        bare = replace(bare, functions={'level': (), 'far': (), 'load': (kind(rng, types),)})
     actions = [
         _action(rng, bare, named.get(f'act_{index}', f'act_{index}'))
         for index in range(rng.randint(2, 4))
@@ -236,7 +287,24 @@ def _action(rng: random.Random, bare: Domain, name: str) -> Action:
     names = {**bare.constants, **dict(parameters)}
     parts = tuple(formula(rng, bare, names) for _ in range(rng.randint(0, 2)))
     effects = tuple(_effect(rng, bare, names, index) for index in range(rng.randint(1, 4)))
-    return Action(name, parameters, And(parts), effects)
+    numeric: tuple[NumericEffect, ...] = ()
+    if bare.functions:
+        numeric = tuple(_change(rng, bare, names, index) for index in range(rng.randint(0, 2)))
+    return Action(name, parameters, And(parts), effects, numeric)
+
+
+def _change(
+    rng: random.Random, bare: Domain, names: Mapping[str, str], index: int
+) -> NumericEffect:
+    plain = _effect(rng, bare, names, index + 10)
+    inside = {**names, **dict(plain.variables)}
+    operator = rng.choice(['assign', *['increase', 'decrease'] * 2, 'scale-up', 'scale-down'])
+    value = expression(rng, bare, inside)
+    if 'scale' in operator:
+        value = rng.choice([Decimal(2), Decimal('-0.5'), Decimal(4), Decimal(0)])
+    return NumericEffect(
+        plain.variables, plain.condition, operator, function(rng, bare, inside), value
+    )
 
 
 def _effect(rng: random.Random, bare: Domain, names: Mapping[str, str], index: int) -> Effect:
@@ -256,9 +324,9 @@ def _effect(rng: random.Random, bare: Domain, names: Mapping[str, str], index: i
     return Effect(variables, condition, (literal,), ())
 
 
-def toggles(rng: random.Random, derived: bool = False) -> Problem:
-    """A random problem of a random domain, with ground constraints."""
-    own = domain(rng, derived)
+def toggles(rng: random.Random, derived: bool = False, numbers: bool = False) -> Problem:
+    """A random problem of a random domain, with ground constraints and maybe with numbers."""
+    own = domain(rng, derived, numbers)
     objects = dict(own.constants)
     kinds = [name for name in own.types if name != 'empty'] or ['object'] * rng.randint(1, 3)
     for index, name in enumerate(kinds):
@@ -270,7 +338,19 @@ def toggles(rng: random.Random, derived: bool = False) -> Problem:
     constraints = tuple(
         dict.fromkeys(constraint(rng, own, objects) for _ in range(rng.randint(0, 3)))
     )
-    return Problem('toggles-1', own, objects, state, goal, constraints)
+    found = Problem('toggles-1', own, objects, state, goal, constraints)
+    return settled(replace(found, values=_values(rng, found))) if numbers else found
+
+
+def _values(rng: random.Random, problem: Problem) -> dict[Atom, Number]:
+    """Values for most ground functions, and often for all."""
+    missing = rng.choice([0, 0, 0, 0.1])
+    objects, found = problem.objects_by_type(), {}
+    for name, kinds in problem.domain.functions.items():
+        for terms in product(*(objects[kind] for kind in kinds)):
+            if rng.random() >= missing:
+                found[(name, *terms)] = exact(number(rng))
+    return found
 
 
 def quantified_toggles(rng: random.Random) -> tuple[Problem, ConstraintTree]:

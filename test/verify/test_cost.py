@@ -55,8 +55,8 @@ def test_there_is_no_value_without_a_metric() -> None:
 @pytest.mark.parametrize(
     ('metric', 'plan', 'reason'),
     [
-        ('(total-cost)', '(go c a)', '(length c a) has no value in :init'),
-        ('(/ 1 0)', '', 'no result'),
+        ('(total-cost)', '(go c a)', '(length c a) has no value'),
+        ('(/ 1 0)', '', '(/ 1 0) divides by zero'),
     ],
 )
 def test_a_metric_without_a_value_says_why(metric: str, plan: str, reason: str) -> None:

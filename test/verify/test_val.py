@@ -52,6 +52,22 @@ def test_agrees_with_val_on_random_tasks(seed: int) -> None:
         assert ours.paper_category() is val.val_literal_class(opinion.output)
 
 
+@pytest.mark.slow
+@settings(strategies.SUITE, max_examples=150)
+@given(strategies.SEEDS)
+def test_agrees_with_val_on_random_tasks_with_numbers(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.toggles(rng, numbers=True)
+    validator = Validator(problem)
+    for _ in range(2):
+        plan = strategies.plan(rng, problem)
+        ours, opinion = validator.verify(plan), val.ask(problem, plan)
+        assert opinion.fault or _compared(ours) == _compared(opinion.verdict), (
+            f'ours: {ours.reason}; VAL: {opinion.verdict.reason}\n'
+            f'{val.domain_text(problem.domain)}{val.problem_text(problem)}{plan}'
+        )
+
+
 @settings(strategies.SUITE, max_examples=100)
 @given(strategies.SEEDS)
 def test_what_val_is_asked_means_the_same(seed: int) -> None:
@@ -92,6 +108,20 @@ def _text(constraints: str = '', init: str = '', objects: str = 'a b - box', goa
     return (
         f'(define (problem s) (:domain switches) (:objects {objects}) (:init {init}) '
         f'(:goal (and {goal})) {section})'
+    )
+
+
+LEVELS = """(define (domain levels) (:functions (x) (u) (z)) (:predicates (g))
+  (:action more :parameters () :precondition (and) :effect (and (increase (x) 1)))
+  (:action tenfold :parameters () :precondition (and) :effect (and (scale-up (x) 10)))
+  (:action zero :parameters () :precondition (and) :effect (and (assign (z) 0)))
+  (:action more-u :parameters () :precondition (and) :effect (and (increase (u) 1))))"""
+
+
+def _level(goal: str, constraint: str = '(and)') -> str:
+    return (
+        '(define (problem s) (:domain levels) (:init (= (x) 5) (= (z) 0)) '
+        f'(:goal {goal}) (:constraints {constraint}))'
     )
 
 
@@ -172,6 +202,21 @@ CASES: dict[str, list[tuple[str, str, str, Category]]] = {
         (SWITCHES, _text('(hold-after 1 (p a))', '(p a)'), '(nop) (nop)', Category.SUCCESS),
         (SWITCHES, _text('(hold-after 1 (p a))', '(p a)'), '(off a) (nop)',
          Category.SAFETY_VIOLATION),
+    ],
+    'missing-number': [
+        (LEVELS, _level('(= (u) 1)'), '(more-u)', Category.PRECONDITION_VIOLATION),
+        (LEVELS, _level('(> (/ 1 (z)) 0)'), '', Category.GOAL_NOT_SATISFIED),
+        (LEVELS, _level('(and)', '(sometime-before (> (u) 0) (> (x) 9))'), '(more)',
+         Category.SAFETY_VIOLATION),
+    ],
+    'large-number': [
+        (LEVELS, _level('(= (x) 6000000000000000000000000000001)'),
+         '(more)' + '(tenfold)' * 30 + '(more)', Category.SUCCESS),
+    ],
+    'tolerance': [
+        (LEVELS, _level('(> (x) 5)'), '', Category.GOAL_NOT_SATISFIED),
+        (LEVELS, _level('(>= (x) 5.00001)'), '', Category.GOAL_NOT_SATISFIED),
+        (LEVELS, _level('(and)', '(always (< (x) 6))'), '(more)', Category.SAFETY_VIOLATION),
     ],
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from safegen_ros.language.english import formula_words
+from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.pruning import changed_predicates
@@ -97,13 +98,15 @@ def _spoken(problem: Problem, state: State) -> str:
 
 
 def fact_words(problem: Problem, atom: Atom) -> str:
-    """An atom in words."""
+    """An atom in words, or the value of a function."""
+    if is_value(atom):
+        return f'{atom[1]} is {atom[2]}'
     return formula_words(AtomFormula(atom[0], atom[1:]), problem)
 
 
 def _facts(problem: Problem, state: State, new: State, gone: State) -> str:
     """The facts that can change, those that did with a sign before them."""
-    changing = changed_predicates(problem)
+    changing = changed_predicates(problem) | {'='}  # values
     shown = sorted(atom for atom in state if atom[0] in changing)
     # What has changed comes first, since a long list is cut.
     shown.sort(key=lambda atom: atom not in new)

@@ -11,14 +11,15 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.pddl.model import Atom, Problem, State
+from safegen_ros.pddl.facts import recorded_fact
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.history import task_of
 from safegen_ros.record.journal import JOURNAL
@@ -130,19 +131,12 @@ def _known(record: RunRecord) -> Iterator[tuple[int, State]]:
         if problem is not None:
             yield replan.steps_done, problem.init
     for world in record.worlds:
-        yield world.done, frozenset(map(_atom, world.facts))
-
-
-def _atom(text: str) -> Atom:
-    return tuple(text.strip('()').split())
+        yield world.done, frozenset(map(recorded_fact, world.facts))
 
 
 def _after(problem: Problem, state: State, step: Step) -> State | None:
     """The state after a step; None where it does not apply."""
-    here = Problem(
-        problem.name, problem.domain, problem.objects, state, problem.goal, problem.constraints
-    )
-    states = trajectory(here, (step,))
+    states = trajectory(replace(problem, init=state), (step,))
     return states[1] if len(states) == 2 else None
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import And, Atom, Problem
 from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.search.budget import Budget, SearchLimit
@@ -47,6 +48,8 @@ class ProblemPair:
     """
 
     def __init__(self, one: Problem, other: Problem, budget: Budget, named: bool = False) -> None:
+        for problem in (one, other):
+            refuse_numbers(problem, 'the comparison of two problems', 'leave them out')
         self.problems = (one, other)
         self.tasks = (StripsTask.of(one), StripsTask.of(other))
         self.budget = budget

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import (
     And,
     Atom,
@@ -61,7 +62,11 @@ def canonical_problem(problem: Problem) -> CanonicalProblem:
     Initial state, goal and constraints count, the names of the problem and of objects do not, nor
     does the order of atoms, of constraints and of the parts of `and` and `or`. Constants of the
     domain keep their names, since actions use them.
+
+    Raises:
+        SafegenError: plans of it depend on numbers.
     """
+    refuse_numbers(problem, 'the search for equal problems', 'leave them out')
     return _Search(problem).result()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from safegen_ros.errors import PddlError
 from safegen_ros.language.placed import Place, Placed, PlacedWords, read_json
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import (
@@ -59,6 +60,7 @@ KEYS = (
 
 def to_json(problem: Problem) -> str:
     """A problem as JSON text, one fact to a line."""
+    refuse_numbers(problem, 'JSON', 'write the problem as PDDL')
     constants = problem.domain.constants
     sections: dict[str, Any] = {
         'problem': problem.name,
@@ -109,7 +111,7 @@ def _formula_value(formula: Formula) -> dict[str, Any]:
         sides = (formula.premise, formula.conclusion)
         return {'imply': [_formula_value(side) for side in sides]}
     if isinstance(formula, Comparison):
-        raise NotImplementedError('numbers are refused by the reader')
+        raise TypeError('refused by to_json')
     variables = [
         {'name': name, 'type': _type_value(kind, ANY_OF)} for name, kind in formula.variables
     ]

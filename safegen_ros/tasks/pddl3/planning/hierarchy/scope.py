@@ -22,6 +22,7 @@ from safegen_ros.pddl.bits import (
     Condition,
     Literals,
     condition,
+    of_atoms,
     single_bits,
 )
 from safegen_ros.pddl.model import (
@@ -226,6 +227,7 @@ class _Writer:
 
     def _written(self, formula: Condition) -> Formula:
         parts: list[Formula] = []
+        formula = of_atoms(formula)
         if isinstance(formula, Literals):
             for bit in single_bits(formula.mask):
                 predicate, *terms = self._table.atoms(bit)[0]

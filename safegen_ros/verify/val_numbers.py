@@ -1,0 +1,143 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How VAL is asked about numbers, which it keeps as floats and compares with a tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.deciding import state_functions
+from safegen_ros.pddl.facts import told_value, value_fact
+from safegen_ros.pddl.formulas import substitute
+from safegen_ros.pddl.ground import Grounder, NumericAction
+from safegen_ros.pddl.model import (
+    DURATION,
+    Arithmetic,
+    Atom,
+    AtomFormula,
+    Comparison,
+    Expression,
+    Forall,
+    Formula,
+    Not,
+    Problem,
+)
+from safegen_ros.pddl.numbers import NumberTable, comparisons
+from safegen_ros.pddl.plan import Plan
+
+_FINE = Decimal(1_000_000)
+_LARGEST = 1_000_000_000  # number that floats hold finely enough
+
+
+def term(name: str) -> str:
+    """A term under a name that VAL takes for nothing else."""
+    return f'?v-{name[1:]}' if name.startswith('?') else f'o-{name}'
+
+
+def function(read: AtomFormula) -> AtomFormula:
+    """A function, likewise."""
+    if read == DURATION:
+        return read
+    return AtomFormula(f'f-{read.predicate}', tuple(map(term, read.terms)))
+
+
+def value(fact: Atom) -> Atom:
+    """The fact that tells the value of a function, likewise."""
+    (name, *terms), number = told_value(fact)
+    return value_fact((f'f-{name}', *map(term, terms)), number)
+
+
+def expression(read: Expression) -> Expression:
+    """An expression, likewise; VAL reads arithmetic with two parts only."""
+    if isinstance(read, AtomFormula):
+        return function(read)
+    if not isinstance(read, Arithmetic):
+        return read
+    first, *others = map(expression, read.parts)
+    if not others:
+        return Arithmetic(read.operator, (first,))
+    return reduce(lambda left, right: Arithmetic(read.operator, (left, right)), others, first)
+
+
+def comparison(read: Comparison) -> Formula:
+    """A comparison in millionths, for which the tolerance does not matter; `>` as not `<=`."""
+    left, right = (Arithmetic('*', (_FINE, expression(each))) for each in (read.left, read.right))
+    weak = {'>': '<=', '<': '>='}.get(read.operator)
+    if weak is not None:
+        return Not(Comparison(weak, left, right))
+    return Comparison(read.operator, left, right)
+
+
+def depends_on_numbers(problem: Problem, plan: Plan) -> bool:
+    """Whether numbers decide which plans of a problem are valid."""
+    return bool(state_functions(problem))
+
+
+def lacks_numbers(problem: Problem, plan: Plan) -> bool:
+    """Whether something that a plan needs has no value, or no decimal that is exact."""
+    asked = [problem.goal, *(f for each in problem.constraints for f in each.arguments)]
+    for seen in _followed(problem, plan):
+        own = [formula for part in (asked, seen.asked) for formula in part]
+        found = (c for formula in own for c in comparisons(formula, seen.table.objects))
+        if seen.blocked or not all(seen.numbers.has_result(each, seen.state) for each in found):
+            return True
+        if any('/' in fact[2] for fact in seen.numbers.facts(seen.state)):
+            return True
+    return False
+
+
+def has_large_numbers(problem: Problem, plan: Plan) -> bool:
+    """Whether a number gets so large in a plan that a float rounds it."""
+    return any(
+        not -_LARGEST <= each <= _LARGEST
+        for seen in _followed(problem, plan)
+        for each in seen.numbers.values(seen.state)
+        if each is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A state of a plan, and what the next step asks of it."""
+
+    table: AtomTable
+    numbers: NumberTable
+    state: int
+    asked: tuple[Formula, ...] = ()
+    blocked: bool = False  # whether a number has no value after it
+
+
+def _followed(problem: Problem, plan: Plan) -> Iterator[_Seen]:
+    """The states of a plan, as far as its steps apply, where numbers decide."""
+    table = AtomTable(problem)
+    numbers = table.numbers
+    if numbers is None:
+        return
+    grounder, state = Grounder(problem, table), table.encode(problem.init)
+    for step in plan.steps:
+        try:
+            action = grounder.action(step)
+        except (KeyError, ValueError):
+            return
+        schema = problem.domain.actions[step.action]
+        names = (name for name, _ in schema.parameters)
+        binding = dict(zip(names, step.arguments, strict=True))
+        conditions = [schema.precondition]
+        conditions += [Forall(effect.variables, effect.condition) for effect in schema.effects]
+        conditions += [
+            Forall(effect.variables, effect.condition)
+            for effect in schema.numeric
+            if effect.target.predicate in numbers.functions
+        ]
+        trouble = action.changes.trouble(state) if isinstance(action, NumericAction) else ''
+        blocked = bool(trouble) and 'contradict' not in trouble
+        asked = tuple(substitute(each, binding) for each in conditions)
+        yield _Seen(table, numbers, state, asked, blocked)
+        if not action.applicable(state):
+            return
+        state = action.apply(state)
+    yield _Seen(table, numbers, state)

@@ -1,0 +1,206 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Plans that depend on numbers: what is proved, and what a verdict says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.facts import fact_of, told_value, value_fact, value_of
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import Step, parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.pddl.writer import domain_text, problem_text, value_text
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.admissible import Shield
+from safegen_ros.verify.validator import verify
+
+_ACTIONS = {
+    'inc': '(increase (x) 1)',
+    'tenth': '(increase (x) 0.1)',
+    'set-p': '(p)',
+    'set-u': '(assign (u) 1)',
+    'third': '(assign (x) (/ 1 3))',
+    'ratio': '(assign (x) (/ 1 (y)))',
+    'down': '(scale-down (x) (y))',
+    'square': '(scale-up (x) (x))',
+    'swap': '(and (assign (x) (y)) (assign (y) (x)))',
+    'two': '(and (increase (x) 3) (decrease (x) 4))',
+    'clash': '(and (assign (x) 3) (assign (x) 3))',
+    'mixed': '(and (scale-up (x) 3) (increase (x) 4))',
+    'maybe': '(and (when (> (x) 3) (assign (x) 1)) (when (> (x) 5) (assign (x) 2)))',
+    'reads-u': '(increase (x) (u))',
+    'grows-u': '(increase (u) 1)',
+    'if-u': '(when (> (u) 0) (p))',
+    'all': '(forall (?b - bot) (when (>= (level ?b) 2) (decrease (level ?b) 2)))',
+    'drive': '(decrease (level r1) 10)',
+}
+
+
+def _problem(goal: str = '(and)', constraints: str = '', **conditions: str) -> Problem:
+    actions = ''.join(
+        f'(:action {name} :parameters () :precondition {conditions.get(name, "(and)")} '
+        f':effect {effect})\n'
+        for name, effect in _ACTIONS.items()
+    )
+    domain = read_domain(
+        '(define (domain d) (:types bot) (:constants r1 - bot) (:predicates (p))\n'
+        f'(:functions (x) (y) (u) (level ?b - bot))\n{actions})'
+    )
+    text = (
+        '(define (problem one) (:domain d) (:objects r2 - bot)\n'
+        '(:init (= (x) 5) (= (y) 0) (= (level r1) 15) (= (level r2) 1))\n'
+        f'(:goal {goal}) (:constraints (and {constraints})))'
+    )
+    problem = read_problem(text, domain)
+    assert read_problem(problem_text(problem), read_domain(domain_text(domain))) == problem
+    return problem
+
+
+def _verdict(plan: str, goal: str = '(and)', constraints: str = '', **conditions: str) -> Verdict:
+    return verify(_problem(goal, constraints, **conditions), plan)
+
+
+RIGHT = [
+    ('(inc) (inc)', '(= (x) 7)'),
+    (' '.join(['(tenth)'] * 10), '(= (x) 6)'),  # which floats miss
+    ('(third)', '(= (* 3 (x)) 1)'),
+    ('(swap)', '(and (= (x) 0) (= (y) 5))'),
+    ('(two)', '(= (x) 4)'),
+    ('(maybe)', '(= (x) 1)'),
+    ('(all)', '(and (= (level r1) 13) (= (level r2) 1))'),
+    ('(set-u) (reads-u) (grows-u)', '(and (= (x) 6) (= (u) 2))'),
+    ('', '(and (> 3 2) (not (= 1 2)) (<= (x) 5) (>= (x) 5) (not (< (x) 5)) (not (> (x) 5)))'),
+    ('', '(forall (?b - bot) (>= (level ?b) 1))'),
+    ('', '(exists (?b - bot) (> (level ?b) 14))'),
+    ('', '(or (p) (= (- (x) 1 1) 3))'),
+    ('', '(= (+ (x) (y) 1) (* 2 (- 3) -1))'),
+]
+
+
+@pytest.mark.parametrize(('plan', 'goal'), RIGHT)
+def test_plans_that_reach_their_numbers(plan: str, goal: str) -> None:
+    assert _verdict(plan, goal).category is Category.SUCCESS
+    assert _verdict(plan, f'(not {goal})').category is Category.GOAL_NOT_SATISFIED
+    assert _verdict(plan, '(and)', f'(at end {goal})').category is Category.SUCCESS
+
+
+REFUSED = {
+    '(clash)': 'assign and assign of (x) contradict each other',
+    '(mixed)': 'scale-up and increase of (x) contradict each other',
+    '(inc) (maybe)': 'assign and assign of (x) contradict each other',
+    '(reads-u)': '(u) has no value',
+    '(grows-u)': '(u) has no value',
+    '(if-u)': '(u) has no value',
+    '(ratio)': '(/ 1 (y)) divides by zero',
+    '(down)': '(x) is divided by zero',
+    ' '.join(['(square)'] * 12): 'a number gets too long',
+}
+
+
+@pytest.mark.parametrize('plan', REFUSED)
+def test_an_action_that_cannot_change_a_number_does_not_apply(plan: str) -> None:
+    verdict = _verdict(plan, '(and (<= (x) 9) (<= (u) 9))', '(always (<= (y) 9))')
+    assert verdict.category is Category.PRECONDITION_VIOLATION
+    assert REFUSED[plan] in verdict.reason
+    assert verdict.unsatisfied == ()
+
+
+def test_a_condition_on_a_number_that_is_missing_fails_and_so_does_its_negation() -> None:
+    for goal in ('(> (u) 1)', '(not (> (u) 1))', '(imply (> (u) 1) (p))'):
+        verdict = _verdict('', goal)
+        assert verdict.category is Category.GOAL_NOT_SATISFIED
+        assert '((u) has no value)' in verdict.reason
+    assert _verdict('', '(or (> (u) 1) (= (x) 5))').ok
+
+
+CONSTRAINTS = {
+    '(always (>= (x) 5))': 0,
+    '(always (< (x) 7))': 2,
+    '(at-most-once (= (x) 6))': 0,
+    '(sometime-before (>= (x) 6) (p))': 1,
+    '(sometime-after (= (x) 6) (p))': 3,
+    '(within 1 (>= (x) 7))': 2,
+    '(hold-during 1 3 (<= (x) 6))': 2,
+    # A number that is missing must not pass for one that is all right.
+    '(always (>= (u) 0))': -1,
+    '(always (not (>= (u) 0)))': -1,
+    '(sometime-before (>= (u) 0) (p))': -1,
+    '(sometime-after (>= (u) 0) (p))': 3,
+    '(at-most-once (>= (u) 0))': -1,
+    '(always-within 1 (>= (u) 0) (p))': 2,
+}
+
+
+@pytest.mark.parametrize('constraint', CONSTRAINTS)
+def test_constraints_over_numbers(constraint: str) -> None:
+    verdict = _verdict('(inc) (inc) (inc)', constraints=constraint)
+    broken_in = max(CONSTRAINTS[constraint], 0)
+    assert verdict.category is (
+        Category.SAFETY_VIOLATION if CONSTRAINTS[constraint] else Category.SUCCESS
+    )
+    if not verdict.ok:
+        assert verdict.failing_state == broken_in
+
+
+def test_a_verdict_tells_the_numbers() -> None:
+    problem = _problem('(= (level r1) 0)', '(always (<= (x) 6))', drive='(>= (level r1) 10)')
+    told = {
+        '(drive) (drive)': 'step 2 (drive) needs (>= (level r1) 10), which does not hold after '
+        'step 1 (drive) ((level r1) is 5)',
+        '(drive)': 'without (= (level r1) 0) ((level r1) is 5)',
+        '(inc) (inc) (inc)': '(<= (x) 6) must hold in every state and does not ((x) is 7)',
+        '(third) (inc) (tenth)': 'the plan ends after step 3 (tenth)',
+    }
+    for plan, words in told.items():
+        assert words in verify(problem, plan).reason
+
+
+def test_the_shield_follows_numbers() -> None:
+    shield = Shield(_problem('(>= (x) 7)', '(always (>= (level r1) 0))'))
+    after = shield.after(shield.start, Step('drive', ()))
+    assert after is not None
+    assert shield.after(after, Step('drive', ())) is None
+    assert Step('clash', ()) not in shield.steps(after)
+    for _ in range(2):
+        assert not shield.finished(after)
+        after = shield.steps(after)[Step('inc', ())]
+    assert shield.finished(after)
+    assert fact_of('(= (x) 7)') in shield.state(after)
+
+
+def test_states_carry_values_to_and_fro() -> None:
+    problem = _problem('(and (= (x) 0) (= (u) 0) (= (y) 0) (= (level r1) 0))')
+    for fold in (True, False):
+        table = AtomTable(problem, fold_static=fold)
+        state = table.encode(problem.init)
+        assert table.decode(state) == problem.init
+        for step in parse_plan('(third) (inc) (set-u) (all)').steps:
+            state = Grounder(problem, table).action(step).apply(state)
+            assert table.encode(table.decode(state)) == state
+        assert value_fact(('x',), Fraction(4, 3)) in table.decode(state)
+        assert table.encode(frozenset()) == 0
+
+
+@pytest.mark.parametrize(
+    ('value', 'text'),
+    [
+        (0, '0'), (-7, '-7'), (Fraction(1, 3), '1/3'), (Fraction(-1, 8), '-0.125'),
+        (Fraction(123, 10), '12.3'), (Fraction(-22, 7), '-22/7'),
+        (Fraction(1, 10**20), f'0.{"0" * 19}1'),
+    ],
+)  # fmt: skip
+def test_values_are_written_exactly(value: int | Fraction, text: str) -> None:
+    assert value_text(value) == text
+    assert value_of(text) == value
+    assert told_value(fact_of(f'(=  (Level  R1) {text})')) == (('level', 'r1'), value)
+
+
+@pytest.mark.parametrize('text', ['', '1/0', '1e9', 'nan', '--1', '1/2/3', '9' * 3000])
+def test_what_is_no_value_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r'not a number|by zero'):
+        value_of(text)
