@@ -21,13 +21,16 @@ for file in /etc/resolv.conf /etc/pip.conf /etc/apt/apt.conf.d/* /etc/apt/source
 done
 
 links=$(python3 -m pip config get global.find-links 2>/dev/null || true)
-for path in "${PIP_CERT:-}" "${SSL_CERT_FILE:-}" $links ${PIP_FIND_LINKS:-}; do
-  [ -f "$path" ] && mkdir -p "$root$(dirname "$path")" && cp -L "$path" "$root$path"
-  [ -d "$path" ] && mkdir -p "$root$path" && cp -rLn "$path/." "$root$path"
-done
+lend() { # again before each step, which may have written a file of its own in its place
+  for lent in "${PIP_CERT:-}" "${SSL_CERT_FILE:-}" $links ${PIP_FIND_LINKS:-}; do
+    if [ -f "$lent" ]; then mkdir -p "$root$(dirname "$lent")"; cp -L "$lent" "$root$lent"; fi
+    if [ -d "$lent" ]; then mkdir -p "$root$lent"; cp -rLn "$lent/." "$root$lent"; fi
+  done
+}
 
 user=root folder=/
 run() {
+  lend
   echo "--- $user: $1"
   chroot "$root" /usr/bin/env -i HOME="/home/$user" PATH="$path" $(env | grep -E '^PIP_|^UV_|^SSL_CERT_FILE=|_proxy=' || true) \
     setpriv --reuid="$user" --regid="$user" --init-groups \
