@@ -283,7 +283,7 @@ def test_a_second_opinion_confirms_or_refuses(
     assert [each['second_opinion'] for each in values] == [True, True, None]
     assert status == 1
     monkeypatch.setattr(
-        second_opinion, 'agree', lambda ours, theirs: False
+        second_opinion, 'agree', lambda ours, theirs, **how: False
     )  # VAL is asked, and what it says is not believed
     status, (refused,) = _json('-', EXAMPLE, plans['good'], '--second-opinion')
     assert (status, refused['category'], refused['second_opinion']) == (1, 'UNKNOWN', False)
