@@ -161,6 +161,8 @@ def read_atom(scope: Scope, group: Group) -> AtomFormula:
         _refuse_operator(scope.reader, group, head)
         known = names_text(sorted(domain.predicates))
         close = suggestion(head, (*domain.predicates, *CONNECTIVES))
+        if head in domain.types:
+            close = f'it is a type, which is no predicate: declare ({head[:40]} ?x), too; '
         raise scope.reader.error(
             group,
             f'predicate {head[:40]!r} is not declared in domain {domain.name[:40]}',

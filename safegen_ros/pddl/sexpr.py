@@ -187,7 +187,10 @@ class Reader(Reports):
         if isinstance(item, Group):
             return item
         raise self.error_in(
-            group, index, f'expected {what}, found {item[:40]!r}', 'put it in parentheses'
+            group,
+            index,
+            f'expected {what}, found {item[:40]!r}',
+            _cure(item, 'put it in parentheses'),
         )
 
 
@@ -331,7 +334,15 @@ def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> Pddl
         return reader.error(place, what, cure)
     if chunk == ')':
         return reader.error(place, "')' closes nothing", 'remove it')
-    return reader.error(place, f'expected (define ...), found {found!r}', 'start with (define')
+    cure = _cure(found, 'start with (define')
+    return reader.error(place, f'expected (define ...), found {found!r}', cure)
+
+
+def _cure(word: str, cure: str) -> str:
+    """What to do about a word where a list must stand."""
+    if word.startswith(('#', '//', '/*')):
+        return 'a comment begins with ;'
+    return 'leave out the fence around the text' if word.startswith('```') else cure
 
 
 @contextmanager

@@ -166,7 +166,9 @@ def _check_declared(
             group,
             index,
             f'type {name[:40]!r} is not declared',
-            f'{suggestion(name, known)}declared types are {names_text(known)}',
+            f'{suggestion(name, known)}declared types are {names_text(known)}'
+            if types
+            else f'declare it in (:types {name[:40]})',
         )
 
 

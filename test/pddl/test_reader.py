@@ -208,6 +208,10 @@ DOMAINS = {
     ),
     'oneof in effect': (_effect('(oneof (q) (p))'), 4, 9, "operator 'oneof' is not supported"),
     'reserved predicate': ('(define (domain d)\n(:predicates (not ?x)))', 2, 14, "'not' cannot"),
+    'type as predicate': (
+        '(define (domain d) (:types a) (:predicates (p))\n(:action go :precondition (a x)))', 2, 27,
+        "predicate 'a' is not declared",
+    ),
     'predicate of two arities': (_domain('').replace('(q)', '(p)'), 2, 21, "with 1 arguments and"),
     'empty predicate': (_domain('').replace('(q)', '()'), 2, 21, 'an empty predicate'),
     'action twice': (_domain('(:action a)\n(:action a)'), 4, 1, "action 'a' is declared twice"),
