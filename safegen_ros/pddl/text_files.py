@@ -11,7 +11,10 @@ from typing import BinaryIO
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.sexpr import MAX_TEXT
 
-_BEGINNING = re.compile(r'(?:\s|;[^\n]*\n)*\(\s*define\s*\(\s*(domain|problem)\b', re.I)
+_GAP = r'(?:\s|;[^\n]*\n)*'
+_BEGINNING = re.compile(
+    rf'{_GAP}\({_GAP}define{_GAP}\({_GAP}(domain|problem)(?=[\s();])', re.IGNORECASE
+)
 
 
 def pddl_kind(text: str) -> str:

@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from support import strategies
 
 from safegen_ros.errors import PddlError, PlanFormatError
+from safegen_ros.lint.engine import lint
 from safegen_ros.pddl.diagnostics import MAX_ERRORS
 from safegen_ros.pddl.extract import extract_plan
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
+from safegen_ros.pddl.text_files import pddl_kind
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
@@ -32,7 +34,7 @@ TEXT = """
 sometime-before define domain problem :domain :objects :init :goal :constraints :types :predicates
 :constants :action :parameters :precondition :effect :requirements :strips object b1 b2 on clear
 either 7 0.5 ; \0 \u2713 at end within sometime-after hold-during increase total-cost :functions
-:metric minimize <think> ``` 1. 0: [1]
+:metric minimize <think> ``` 1. 0: [1] step plan: SequentialPlan: {"plan": [" "]} # // On
 """
 WORDS = [*TEXT.split(), '\n', '()', '(on b1 b2)', '(clear b1)', '(domain d)', '(problem q)']
 SOUP = st.lists(st.sampled_from(WORDS), max_size=60).map(' '.join)
@@ -93,11 +95,38 @@ def test_soups(text: str) -> None:
         parse_plan,
         lambda soup: extract_plan(soup, fuzz_problem),
         lambda soup: read_problem(soup, strategies.BLOCKSWORLD),
+        lambda soup: lint((soup, 'soup')),
+        lambda soup: lint((strategies.BLOCKSWORLD_FILE.read_text(), 'd'), (soup, 'soup')),
     ):
         try:
             read(text)
         except (PddlError, PlanFormatError) as error:
             _check(error)
+
+
+def _laid_out(rng: random.Random, text: str) -> str:
+    """The same text with other blanks, comments and capitals."""
+    gaps = [' ', '\t', '\n', '\r\n', ' ; (and\n', '\n;;)\n']
+    tokens = re.findall(r'[()]|[^\s()]+', text)
+    drawn = (token.upper() if rng.random() < 0.1 else token for token in tokens)
+    return ''.join(token + rng.choice(gaps) for token in drawn)
+
+
+@settings(strategies.SUITE, max_examples=60)
+@given(strategies.SEEDS)
+def test_layout_and_capitals_say_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.toggles(rng)
+    texts = domain_text(problem.domain), problem_text(problem)
+    assert list(map(pddl_kind, texts)) == ['domain', 'problem']
+    drawn = [f';(define (task\n{_laid_out(rng, text)}' for text in texts]
+    assert list(map(pddl_kind, drawn)) == ['domain', 'problem']
+    found = read_problem(drawn[1], read_domain(drawn[0]))
+    assert found == read_problem(texts[1], read_domain(texts[0]))
+    plan = strategies.plan(rng, problem)
+    assert parse_plan(str(plan.spelt(found.spelling))) == plan
+    for name, spelling in found.spelling.items():
+        assert spelling.lower() == name != spelling
 
 
 @pytest.mark.slow
