@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -103,6 +104,27 @@ def runs_dir() -> Path:
     return _state_home() / 'safegen' / 'runs'
 
 
+def new_run_dir(root: Path, now: datetime | None = None) -> Path:
+    """Make a folder for a run that no other run has, which only its owner may read.
+
+    Args:
+        root: the folder of all runs, made when missing.
+        now: time for its name; the present when None.
+
+    Returns:
+        Its path, such as `runs/20260131T142500Z-3f9c`.
+    """
+    stamp = (now or datetime.now(timezone.utc)).astimezone(timezone.utc)
+    root.mkdir(parents=True, exist_ok=True)
+    while True:
+        folder = root / f'{stamp:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}'
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+
+
 def state_dir() -> Path:
     """Folder of this user for what outlives session and reboot; made when missing.
 
@@ -170,3 +192,13 @@ def runtime_dir() -> Path:
     if folder.stat().st_uid != os.getuid():
         raise DataNotFoundError(f'{folder} belongs to another user: set SAFEGEN_RUNTIME_DIR')
     return folder
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Write a file so that after a power cut it is whole, or the one before is."""
+    scratch = path.with_name(path.name + '.tmp')
+    with scratch.open('w', encoding='utf-8', errors='backslashreplace') as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)

@@ -71,6 +71,35 @@ class Deadline:
         return self.left_s <= 0
 
 
+class PlanningDeadline:
+    """The time that planning may take.
+
+    Args:
+        seconds: wall-clock limit, from now on [s].
+        cancelled: whether the caller wants to stop.
+    """
+
+    def __init__(self, seconds: float, cancelled: Callable[[], bool]) -> None:
+        self.seconds = seconds
+        self.cancelled = cancelled
+        self.start = time.monotonic()
+
+    @property
+    def left_s(self) -> float:
+        """What is left of it [s]."""
+        return self.start + self.seconds - time.monotonic()
+
+    def with_cancelled(self, cancelled: Callable[[], bool]) -> PlanningDeadline:
+        """The same time, with another answer to whether the caller wants to stop."""
+        same = PlanningDeadline(self.seconds, cancelled)
+        same.start = self.start
+        return same
+
+    def over(self) -> bool:
+        """Whether whoever is at work has to stop: cancelled, or too late."""
+        return self.cancelled() or self.left_s <= 0
+
+
 class WatchdogTimer:
     """A deadline for signals that may wait in a queue, looked at once a period.
 

@@ -51,7 +51,7 @@ LIMITS = {
     'test lines': Limit(60_200, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(475),
-    'source files over 400 lines': Limit(13),
+    'source files over 400 lines': Limit(5),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),

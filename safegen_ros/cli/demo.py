@@ -28,9 +28,9 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import AUTO, choose_cell
 from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
-from safegen_ros.paths import runs_dir
+from safegen_ros.paths import new_run_dir, runs_dir
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.run import ArtefactRecord, RunRecord, new_run_dir
+from safegen_ros.record.run import ArtefactRecord, RunRecord
 from safegen_ros.robot.scene import Scene
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.in_process import solve_in_process

@@ -22,7 +22,8 @@ from safegen_ros.record.events import (
     PhaseEvent,
     StepEvent,
 )
-from safegen_ros.record.present.telling import repeated, steps_in_all, tell
+from safegen_ros.record.present.summary import steps_in_all
+from safegen_ros.record.present.telling import repeated, tell
 from safegen_ros.record.run import (
     AnswerRecord,
     AttemptRecord,

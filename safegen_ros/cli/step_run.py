@@ -16,7 +16,7 @@ from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.cells import CellChoice
 from safegen_ros.llm.backend import Sampling
-from safegen_ros.paths import runs_dir, share_dir
+from safegen_ros.paths import new_run_dir, runs_dir, share_dir
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
@@ -43,7 +43,6 @@ from safegen_ros.record.run import (
     GoalRecord,
     ModelRecord,
     RunRecord,
-    new_run_dir,
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.cell.blocks import simulated_cell

@@ -17,8 +17,8 @@ from safegen_ros.console.link import StackLink
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.recorder import RunRecorder, RunStage, planned
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest, check_goal_options
-from safegen_ros.paths import runs_dir
-from safegen_ros.record.run import TaskRecord, new_run_dir
+from safegen_ros.paths import new_run_dir, runs_dir
+from safegen_ros.record.run import TaskRecord
 from safegen_ros.ros.actions import ActionResult
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.formats import WORDS

@@ -6,13 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from safegen_ros.language.clauses import (
-    KEEP,
-    MAY,
-    Clause,
-    Clauses,
-    MainClause,
-)
+from safegen_ros.language.clauses import KEEP, MAY, Clause, Clauses, MainClause
 from safegen_ros.language.grammar import Modifier, Parse
 from safegen_ros.language.noun_phrases import (
     ALL,

@@ -23,13 +23,12 @@ from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.nodes.site_rules import require_same_site
 from safegen_ros.pddl.facts import objects_of
-from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.ros import conversions, diagnostics, qos
 from safegen_ros.ros.actions import Ended, GoalSender, SentGoal
 from safegen_ros.ros.calls import answer_of, wait_for
 from safegen_ros.ros.commands import sign_goal
 from safegen_ros.ros.diagnostics import Health
-from safegen_ros.sync import Places
+from safegen_ros.sync import Places, PlanningDeadline
 from safegen_ros.verdict import Verdict
 
 CONNECT_TIMEOUT_S = 10.0

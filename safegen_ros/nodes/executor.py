@@ -29,20 +29,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
 
 from rclpy.action import CancelResponse
-from rclpy.action.server import ServerGoalHandle
 
 from safegen_msgs.action import ExecutePlan
-from safegen_msgs.msg import ExecutionProgress, Plan, Task, WorldState
+from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
 from safegen_ros.node_parameters import EXECUTOR
-from safegen_ros.nodes.base import SafegenNode, ServedGoal
+from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_services import KnownWorld, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView
+from safegen_ros.nodes.execution_goal import ExecutionGoal, ExecutionHandle
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
 from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsal import Rehearser
@@ -50,7 +49,7 @@ from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
 from safegen_ros.nodes.site_rules import BoundTasks, ExecutionGate, require_keep_out
 from safegen_ros.nodes.stop_latch import SoleExecutor
-from safegen_ros.nodes.stop_server import ENDED_BY_STOP, ProtectiveStop, StopServer
+from safegen_ros.nodes.stop_server import ProtectiveStop, StopServer
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
 from safegen_ros.record.events import UnboundEvent
@@ -76,52 +75,6 @@ class _Left:
 
     task: Task
     cell: MultiRobotCell
-
-
-_Handle: TypeAlias = ServerGoalHandle[ExecutePlan.Goal, ExecutePlan.Result, Any]
-
-
-class _Goal(ServedGoal[ExecutePlan.Goal, ExecutePlan.Result]):
-    """A goal of `execute_plan`.
-
-    Args:
-        node: the executor.
-        handle: of the goal.
-        stop: of the executor; a stop that comes ends the goal.
-        cancels: keys of the goals that are to be cancelled.
-    """
-
-    def __init__(
-        self, node: ExecutorNode, handle: _Handle, stop: StopServer, cancels: Set[bytes]
-    ) -> None:
-        super().__init__(node, handle, ExecutePlan.Result())
-        self._stop, self._stops, self._cancels = stop, stop.state.count, cancels
-        self._plan = record_conversions.sent_plan(self.request.plan)
-
-    @property
-    def plan(self) -> Plan:
-        """The plan that came."""
-        return self._plan
-
-    def cancelled(self) -> bool:
-        """Whether the goal has to end."""
-        return self.key in self._cancels or self._stopped or self._node.inactive.is_set()
-
-    @property
-    def _stopped(self) -> bool:
-        """Whether the stack is stopped, or was since the goal came, even if it has been reset."""
-        stop = self._stop.state
-        return stop.stopped or stop.count != self._stops
-
-    def explain(self, error: SafegenError) -> SafegenError:
-        """As of `ServedGoal`, with a stop for its cause where there was one."""
-        if error.code not in ENDED_BY_STOP or not self._stopped:
-            return error
-        reason = self._stop.state.reason or 'it has been reset since'
-        return SafegenError(
-            f'the stack was stopped: {reason}; the execution has ended: {CURE}',
-            ErrorCode.EXECUTION_STOPPED,
-        )
 
 
 class ExecutorNode(SafegenNode):
@@ -268,14 +221,14 @@ class ExecutorNode(SafegenNode):
             )
         super().admit(goal)
 
-    def _cancel(self, handle: _Handle) -> CancelResponse:
+    def _cancel(self, handle: ExecutionHandle) -> CancelResponse:
         # The goal's own state turns to canceling only after this callback.
         self._cancelled.add(bytes(handle.goal_id.uuid))
         self.halt()
         return self.accept_cancel(handle)
 
-    def _execute(self, handle: _Handle) -> ExecutePlan.Result:
-        goal = _Goal(self, handle, self._stop, self._cancelled)
+    def _execute(self, handle: ExecutionHandle) -> ExecutePlan.Result:
+        goal = ExecutionGoal(self, handle, self._stop, self._cancelled)
 
         def begin() -> None:
             came = record_conversions.plan_event(goal.plan)
@@ -287,7 +240,7 @@ class ExecutorNode(SafegenNode):
         self._cancelled.discard(goal.key)
         return goal.result
 
-    def _carry_out(self, goal: _Goal) -> None:
+    def _carry_out(self, goal: ExecutionGoal) -> None:
         """Executes a goal, and fills in its result."""
 
         def run() -> execution.ExecutionOutcome:
@@ -316,7 +269,7 @@ class ExecutorNode(SafegenNode):
         if code is not ErrorCode.NONE:
             raise SafegenError(outcome.message, code)
 
-    def _run(self, served: _Goal) -> execution.ExecutionOutcome:
+    def _run(self, served: ExecutionGoal) -> execution.ExecutionOutcome:
         goal, cancelled = served.request, served.cancelled
         budget = conversions.budget_from_msg(
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT

@@ -16,13 +16,13 @@ from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode, ServedGoal
-from safegen_ros.planning.loop import Attempt, PlanningDeadline
+from safegen_ros.planning.loop import Attempt
 from safegen_ros.record.events import GoalEvent
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.stop_listener import StopListener
 from safegen_ros.ros.watchdog import ProcessWatch, Rules
 from safegen_ros.stages import GoalStage
-from safegen_ros.sync import Closing
+from safegen_ros.sync import Closing, PlanningDeadline
 
 Goal = TypeVar('Goal', bound=PlanTask.Goal | RunTask.Goal)
 Result = TypeVar('Result', bound=PlanTask.Result | RunTask.Result)

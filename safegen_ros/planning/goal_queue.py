@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.planning.loop import PlanningDeadline
-from safegen_ros.sync import Places
+from safegen_ros.sync import Places, PlanningDeadline
 
 
 class GoalQueue:

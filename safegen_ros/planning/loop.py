@@ -19,6 +19,7 @@ from itertools import groupby
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.plan import Plan, Step, has_durations, parse_plan
 from safegen_ros.stages import PlanningPhase
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.verdict import Category, Verdict
 
 MODEL = 'model'
@@ -132,35 +133,6 @@ class UnsuitableTask(Skipped):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ErrorCode.UNSUPPORTED_FEATURE, SEARCH)
-
-
-class PlanningDeadline:
-    """The time that planning may take.
-
-    Args:
-        seconds: wall-clock limit, from now on [s].
-        cancelled: whether the caller wants to stop.
-    """
-
-    def __init__(self, seconds: float, cancelled: Callable[[], bool]) -> None:
-        self.seconds = seconds
-        self.cancelled = cancelled
-        self.start = time.monotonic()
-
-    @property
-    def left_s(self) -> float:
-        """What is left of it [s]."""
-        return self.start + self.seconds - time.monotonic()
-
-    def with_cancelled(self, cancelled: Callable[[], bool]) -> PlanningDeadline:
-        """The same time, with another answer to whether the caller wants to stop."""
-        same = PlanningDeadline(self.seconds, cancelled)
-        same.start = self.start
-        return same
-
-    def over(self) -> bool:
-        """Whether whoever is at work has to stop: cancelled, or too late."""
-        return self.cancelled() or self.left_s <= 0
 
 
 History = Sequence[Attempt]

@@ -5,11 +5,7 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from pathlib import Path
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.approval import ApprovalRecord
@@ -371,34 +367,3 @@ class RunRecord:
         record = typed(cls, data, 'report')
         assert isinstance(record, cls)  # noqa: S101 (for the type checker)
         return record
-
-
-def new_run_dir(root: Path, now: datetime | None = None) -> Path:
-    """Make a folder for a run that no other run has, which only its owner may read.
-
-    Args:
-        root: the folder of all runs, made when missing.
-        now: time for its name; the present when None.
-
-    Returns:
-        Its path, such as `runs/20260131T142500Z-3f9c`.
-    """
-    stamp = (now or datetime.now(timezone.utc)).astimezone(timezone.utc)
-    root.mkdir(parents=True, exist_ok=True)
-    while True:
-        folder = root / f'{stamp:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}'
-        try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        return folder
-
-
-def write_durably(path: Path, text: str) -> None:
-    """Write a file so that after a power cut it is whole, or the one before is."""
-    scratch = path.with_name(path.name + '.tmp')
-    with scratch.open('w', encoding='utf-8', errors='backslashreplace') as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)

@@ -30,7 +30,7 @@ from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import level_names
-from safegen_ros.planning.loop import Level, PlanningDeadline, plan_with_levels
+from safegen_ros.planning.loop import Level, plan_with_levels
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.rehearsal import rehearse
@@ -40,7 +40,7 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import actions as goal_sender
 from safegen_ros.ros import conversions
 from safegen_ros.search.solve import solve
-from safegen_ros.sync import boottime
+from safegen_ros.sync import PlanningDeadline, boottime
 from safegen_ros.tasks.pddl3.planning.strategy import search_level
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.site import bind, read_site

@@ -36,12 +36,12 @@ from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.translation import Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
-from safegen_ros.planning.loop import PlanningDeadline
 from safegen_ros.record.history import UNDERSTOOD, list_runs, outcome_of, recorded_task
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.present.report import render_report
 from safegen_ros.record.replay import reverify
 from safegen_ros.record.run_log import KeptRun, load_run
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 from safegen_ros.tasks.pddl3.task import load_task

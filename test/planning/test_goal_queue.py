@@ -13,7 +13,7 @@ from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.planning.goal_queue import GoalQueue
-from safegen_ros.planning.loop import PlanningDeadline
+from safegen_ros.sync import PlanningDeadline
 
 
 def patient(cancelled: Callable[[], bool] = lambda: False) -> PlanningDeadline:

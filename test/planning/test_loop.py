@@ -19,7 +19,6 @@ from safegen_ros.planning.loop import (
     History,
     Level,
     Outcome,
-    PlanningDeadline,
     Progress,
     Skipped,
     Solve,
@@ -28,6 +27,7 @@ from safegen_ros.planning.loop import (
     plan_with_levels,
 )
 from safegen_ros.search.solve import solve
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.planning.strategy import search_level
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict

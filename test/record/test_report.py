@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.paths import new_run_dir
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.report import render_report, write_report
 from safegen_ros.record.present.telling import repeated
@@ -29,7 +30,6 @@ from safegen_ros.record.run import (
     RunRecord,
     StepRecord,
     TaskRecord,
-    new_run_dir,
 )
 from safegen_ros.untrusted import unhidden
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.planning.loop import MODEL, History, Level, PlanningDeadline, Steps
+from safegen_ros.planning.loop import MODEL, History, Level, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.cells import CellSetup, PacedCell, refused
 from safegen_ros.tasks.context import PlanningContext, answers
 from safegen_ros.tasks.task import OtherWorld

@@ -26,9 +26,9 @@ from safegen_ros.benchmarks.plots import save
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Sampling
+from safegen_ros.paths import write_durably
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.levels import DEFAULT
-from safegen_ros.record.run import write_durably
 from safegen_ros.record.video import FRAME_RATE, VideoSample, frame_samples, write_mp4
 from safegen_ros.robot.arm import Sample as Look
 from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse

@@ -23,15 +23,9 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.planning.levels import DIAGNOSIS
-from safegen_ros.planning.loop import (
-    History,
-    Level,
-    Outcome,
-    PlanningDeadline,
-    Skipped,
-    plan_with_levels,
-)
+from safegen_ros.planning.loop import History, Level, Outcome, Skipped, plan_with_levels
 from safegen_ros.search.solve import solve
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer, Temperatures, Texts
 from safegen_ros.tasks.pddl3.planning.strategy import levels_of
 from safegen_ros.tasks.pddl3.task import Pddl3Task

@@ -25,7 +25,7 @@ from safegen_ros.benchmarks.speed.jobs import (
     SolverOutcome,
     run_jobs,
 )
-from safegen_ros.record.run import write_durably
+from safegen_ros.paths import write_durably
 from safegen_ros.search.solve import Route
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError

@@ -11,10 +11,11 @@ from typing import Any
 
 from jinja2 import Environment
 
+from safegen_ros.paths import write_durably
 from safegen_ros.record.present.html import PRESENT, Fit, environment
-from safegen_ros.record.present.telling import seen_words, step_rows, summary
+from safegen_ros.record.present.summary import seen_words, step_rows, summary
 from safegen_ros.record.present.wording import CATEGORY_WORDS
-from safegen_ros.record.run import RunRecord, write_durably
+from safegen_ros.record.run import RunRecord
 from safegen_ros.verdict import Verdict
 
 _FOUND = {category: f'{words} ({category.name})' for category, words in CATEGORY_WORDS.items()}

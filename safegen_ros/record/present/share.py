@@ -31,7 +31,8 @@ from safegen_ros.record.present.runs import (
     problem_of_attempt,
     run_files,
 )
-from safegen_ros.record.present.telling import moved, result_word, story, summary, timeline
+from safegen_ros.record.present.summary import moved, story, summary
+from safegen_ros.record.present.telling import result_word, timeline
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import KeptRun
 

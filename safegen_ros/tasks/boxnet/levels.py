@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.planning.levels import SHIELD, level_names
-from safegen_ros.planning.loop import MODEL, SEARCH, History, Level, PlanningDeadline, Skipped
+from safegen_ros.planning.loop import MODEL, SEARCH, History, Level, Skipped
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.boxnet.planner import constrained_plans
 from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style, style_of
 from safegen_ros.tasks.context import ModelOpener, PlanningContext

@@ -22,10 +22,10 @@ from safegen_ros.planning.loop import (
     History,
     Level,
     Outcome,
-    PlanningDeadline,
     Skipped,
     plan_with_levels,
 )
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.boxnet import prompts
 from safegen_ros.tasks.boxnet.answers import (
     PlanAnswerError,

@@ -24,7 +24,8 @@ from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
-from safegen_ros.planning.loop import Attempt, History, PlanningDeadline, Skipped, UnsuitableTask
+from safegen_ros.planning.loop import Attempt, History, Skipped, UnsuitableTask
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     ComplexityAssessment,

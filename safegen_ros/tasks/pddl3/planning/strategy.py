@@ -18,13 +18,13 @@ from safegen_ros.planning.loop import (
     History,
     Labelled,
     Level,
-    PlanningDeadline,
     Proposals,
     Skipped,
     Solve,
     first_proof,
 )
 from safegen_ros.search.solve import solve
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.context import PlanningContext
 from safegen_ros.tasks.pddl3.planning.hierarchy.divide import divide_and_conquer
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import thresholds_of

@@ -13,9 +13,10 @@ import pytest
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.planning.loop import Attempt, History, Level, PlanningDeadline
+from safegen_ros.planning.loop import Attempt, History, Level
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.solve import solve
+from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps, work_in_cell
 from safegen_ros.tasks.pddl3.planning.stepwise import Limits, StepwiseOutcome, TerminationReason
 from safegen_ros.tasks.pddl3.planning.strategy import search_level
