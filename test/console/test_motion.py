@@ -13,7 +13,7 @@ from mcap_ros2.writer import Writer
 from safegen_ros.console import motion
 from safegen_ros.console.motion import load_motion
 from safegen_ros.record.json_form import RecordError
-from safegen_ros.record.schema import schema_text
+from safegen_ros.record.mcap_writer import schema_text
 
 NAMES = ['joint1', 'joint2']
 HEADER = {'stamp': {'sec': 0, 'nanosec': 0}, 'frame_id': ''}

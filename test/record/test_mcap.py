@@ -24,8 +24,13 @@ from safegen_ros.console.motion import load_motion
 from safegen_ros.paths import share_dir
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
-from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic
-from safegen_ros.record.schema import dependencies, schema_text
+from safegen_ros.record.mcap_writer import (
+    STACK_TOPICS,
+    McapRecorder,
+    Topic,
+    dependencies,
+    schema_text,
+)
 from safegen_ros.ros.discovery import use_stack_discovery
 
 WAIT_S = 30.0

@@ -163,7 +163,7 @@ def recording(path):
     from sensor_msgs.msg import JointState
 
     from safegen_msgs.msg import ObjectPose, WorldState
-    from safegen_ros.record.schema import schema_text
+    from safegen_ros.record.mcap_writer import schema_text
 
     with path.open('xb') as file:
         writer = Writer(file)
