@@ -45,13 +45,13 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(605, 400),
+    'source files': Limit(607, 400),
     'source lines': Limit(108_500, 76_000),
     'test files': Limit(406),
     'test lines': Limit(60_200, 42_000),
     'median source file': Limit(200, 200),
-    'largest source file': Limit(475),
-    'source files over 400 lines': Limit(5),
+    'largest source file': Limit(471),
+    'source files over 400 lines': Limit(7),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),
