@@ -11,7 +11,7 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo quick test test-all soak lint lock base model clean
+.PHONY: help setup demo quick test test-all soak lint lock base vllm model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
@@ -22,6 +22,7 @@ help:
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
+	@echo 'make vllm                      make .cache/vllm, vLLM for the CPU'
 	@echo 'make base                      make models/base, the pretrained model that is fine-tuned'
 	@echo 'make model                     train models/safegen-mini anew, which takes hours'
 	@echo 'make clean                     remove what was built and installed here'
@@ -68,6 +69,9 @@ lock:
 
 base: setup
 	@scripts/base_model.sh
+
+vllm: setup
+	@scripts/vllm_env.sh
 
 model: setup
 	@scripts/train_mini.sh

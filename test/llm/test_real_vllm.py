@@ -1,0 +1,157 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The client of servers against a real `vllm serve`: seeds, limits, cancel, choices, adapters.
+
+It needs `make base` and `make vllm`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+import warnings
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from safegen_ros.errors import Canceled
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.open_backend import open_backend
+from safegen_ros.llm.openai_backend import OpenAIBackend
+
+ROOT = Path(__file__).parents[2]
+VLLM, BASE = ROOT / '.cache/vllm/bin/vllm', ROOT / 'models/base/SmolLM2-135M-Instruct'
+HELLO = [{'role': 'user', 'content': 'Name three colours.'}]
+OTHER = [{'role': 'user', 'content': 'Count from one to ten.'}]
+GREEDY = Sampling(0.0, 1.0, 16)
+DRAWN = Sampling(1.0, 1.0, 16)
+START_S = 600.0
+
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1200)]
+if not (VLLM.exists() and BASE.exists()):
+    NOT_HERE = 'NO REAL vLLM WAS ASKED: run make base and make vllm'
+    warnings.warn(NOT_HERE, stacklevel=1)
+    pytest.skip(NOT_HERE, allow_module_level=True)
+
+
+@pytest.fixture(scope='module')
+def adapters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random adapters of the base."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    torch.manual_seed(1)
+    base = AutoModelForCausalLM.from_pretrained(BASE, dtype=torch.bfloat16)
+    config = LoraConfig(r=8, target_modules='all-linear', init_lora_weights=False)
+    folder = tmp_path_factory.mktemp('adapters')
+    get_peft_model(base, config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope='module')
+def address(adapters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that has the base and the adapters."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp('vllm') / 'log'
+    environment = {
+        **os.environ,
+        'HF_HUB_OFFLINE': '1',
+        'OMP_NUM_THREADS': '2',
+        'VLLM_CPU_KVCACHE_SPACE': '1',
+        'VLLM_CPU_OMP_THREADS_BIND': 'nobind',
+    }
+    with log.open('w') as out:
+        server = subprocess.Popen(
+            [
+                VLLM, 'serve', BASE, '--served-model-name', 'base', '--dtype', 'bfloat16',
+                '--enforce-eager', '--max-model-len', '2048', '--port', str(port),
+                '--host', '127.0.0.1', '--enable-lora', '--max-lora-rank', '8',
+                '--lora-modules', f'mine={adapters}',
+            ],
+            env=environment, stdout=out, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    url = f'http://127.0.0.1:{port}'
+    try:
+        end = time.monotonic() + START_S
+        while True:
+            assert server.poll() is None, log.read_text()[-3000:]
+            assert time.monotonic() < end, log.read_text()[-3000:]
+            try:
+                urllib.request.urlopen(f'{url}/health', timeout=5).close()
+                break
+            except OSError:
+                time.sleep(1)
+        yield f'{url}/v1'
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+@pytest.fixture(scope='module')
+def backend(address: str) -> Iterator[OpenAIBackend]:
+    with closing(open_backend(f'{address}#base')) as opened:
+        assert isinstance(opened, OpenAIBackend)
+        yield opened
+
+
+def test_greedy_answers_are_repeatable_and_keep_their_order(backend: OpenAIBackend) -> None:
+    alone = [backend.generate(m, GREEDY).text for m in (HELLO, OTHER)]
+    assert [c.text for c in backend.generate_batch([HELLO, OTHER], GREEDY)] == alone
+    assert alone[0] != alone[1]
+
+
+def test_the_seed_decides_what_is_drawn(backend: OpenAIBackend) -> None:
+    texts = [backend.generate(HELLO, replace(DRAWN, seed=seed)).text for seed in (1, 2, 3, 1)]
+    assert texts[0] == texts[3]
+    assert len(set(texts)) == 3
+
+
+def test_limits_and_stop_strings_end_an_answer(backend: OpenAIBackend) -> None:
+    short = backend.generate(HELLO, replace(GREEDY, max_new_tokens=4))
+    assert (short.finish_reason, short.completion_tokens) == ('length', 4)
+    whole = backend.generate(HELLO, replace(GREEDY, max_new_tokens=32)).text
+    stop = whole.split()[2]
+    cut = backend.generate(HELLO, replace(GREEDY, max_new_tokens=32, stop=(stop,)))
+    assert cut.text == whole[: whole.index(stop)]
+    assert cut.finish_reason == 'stop'
+
+
+def test_the_pieces_of_a_stream_are_its_text(backend: OpenAIBackend) -> None:
+    pieces: list[str] = []
+    answer = backend.generate(HELLO, GREEDY, on_text=pieces.append)
+    assert ''.join(pieces) == answer.text
+    assert len(pieces) > 1
+
+
+def test_samples_come_with_one_request(backend: OpenAIBackend) -> None:
+    texts = [c.text for c in backend.samples(HELLO, 4, replace(DRAWN, seed=7))]
+    assert len(set(texts)) == 4
+
+
+def test_a_cancelled_answer_ends_and_the_server_goes_on(backend: OpenAIBackend) -> None:
+    pieces: list[str] = []
+    endless = replace(DRAWN, max_new_tokens=1500)
+    with pytest.raises(Canceled):
+        backend.generate(HELLO, endless, lambda: len(pieces) > 3, pieces.append)
+    assert len(pieces) < 100
+    assert backend.generate(OTHER, GREEDY).text
+
+
+def test_a_choice_is_one_of_those_that_were_given(backend: OpenAIBackend) -> None:
+    choices = ['(pickup b1)', '(unstack b2 b1)', '(putdown b3)']
+    for seed in range(4):
+        assert backend.choose(HELLO, choices, replace(DRAWN, seed=seed)).text in choices
+
+
+def test_adapters_are_a_model_by_their_name(address: str, backend: OpenAIBackend) -> None:
+    with closing(open_backend(f'{address}#mine')) as adapted:
+        assert adapted.generate(HELLO, GREEDY).text != backend.generate(HELLO, GREEDY).text
