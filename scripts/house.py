@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(607, 400),
-    'source lines': Limit(108_500, 76_000),
-    'test files': Limit(406),
-    'test lines': Limit(60_200, 42_000),
+    'source files': Limit(608, 400),
+    'source lines': Limit(108_800, 76_000),
+    'test files': Limit(408),
+    'test lines': Limit(60_500, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(471),
     'source files over 400 lines': Limit(7),

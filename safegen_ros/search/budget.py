@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.plan import Plan
@@ -103,9 +104,9 @@ class Budget:
         )
 
 
-IN_PROCESS = 'in-process'
-FAST_DOWNWARD = 'fast-downward'
-KAIROS = 'kairos'
+IN_PROCESS: Final = 'in-process'
+FAST_DOWNWARD: Final = 'fast-downward'
+KAIROS: Final = 'kairos'
 
 
 class Unsolvable(SafegenError):

@@ -10,7 +10,7 @@ up-fast-downward and run as processes of their own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,9 +18,16 @@ from pathlib import Path
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
-from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
+from safegen_ros.search.budget import (
+    FAST_DOWNWARD,
+    Budget,
+    SearchLimit,
+    Solution,
+    Unsolvable,
+)
+from safegen_ros.search.costs import StepCosts
 from safegen_ros.search.programs import ProgramResult, memory_files, run_program
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas
@@ -73,14 +80,17 @@ def _folder() -> Path | None:
     return folder if (folder / 'downward').is_file() else None
 
 
-def solve_with_fast_downward(problem: Problem, budget: Budget, *, optimal: bool = False) -> Plan:
+def solve_with_fast_downward(
+    problem: Problem, budget: Budget, *, optimal: bool = False
+) -> Solution:
     """Finds a plan that reaches the goal and satisfies every constraint.
 
     Args:
         problem: what to solve.
         budget: what may be used; each program may take as much memory as it allows, and the
             caller is asked some fifty times a second.
-        optimal: whether the plan has to be a shortest one.
+        optimal: whether the plan has to be the best by the metric, by the number of its steps where
+            the problem has none.
 
     Returns:
         A plan that `verify` accepts.
@@ -89,9 +99,10 @@ def solve_with_fast_downward(problem: Problem, budget: Budget, *, optimal: bool 
         Unsolvable: there is none.
         SearchLimit: time or memory ran out.
         Canceled: the caller wants to stop.
+        NoStepCosts: an optimal plan is wanted, by a metric that is no sum over the steps.
         SafegenError: Fast Downward is not installed or failed.
     """
-    refuse_numbers(problem, 'Fast Downward', 'use --route in-process')
+    refuse_numbers(problem, 'Fast Downward', 'use --route kairos')
     folder = _folder()
     if folder is None:
         raise SafegenError(
@@ -101,11 +112,24 @@ def solve_with_fast_downward(problem: Problem, budget: Budget, *, optimal: bool 
     budget.tick()
     task = _translate(problem, folder, budget)
     task = relevant_part(compile_constraints(problem, task, budget.tick))
-    plan = _search(problem.name, task, optimal, folder, budget)
+    costs = _costs(problem, task) if optimal and problem.metric is not None else None
+    plan = _search(problem.name, task, optimal, costs, folder, budget)
     verdict = verify(problem, plan)
     if not verdict.ok:
         raise SafegenError(f'Fast Downward made a plan that does not verify: {verdict.reason}')
-    return plan
+    return Solution(plan, FAST_DOWNWARD, optimal, budget.seconds, 0)
+
+
+def _costs(problem: Problem, task: SasTask) -> dict[str, int]:
+    """What each operator adds to the metric."""
+    steps = {each.name: _step(each.name) for each in task.operators}
+    costs = StepCosts(problem).whole(steps.values())
+    return {name: costs[step] for name, step in steps.items()}
+
+
+def _step(name: str) -> Step:
+    action, *arguments = name.split()
+    return Step(action, tuple(arguments))
 
 
 def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
@@ -129,10 +153,17 @@ def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
     return replace(task, operators=tuple(own))
 
 
-def _search(name: str, task: SasTask, optimal: bool, folder: Path, budget: Budget) -> Plan:
+def _search(
+    name: str,
+    task: SasTask,
+    optimal: bool,
+    costs: Mapping[str, int] | None,
+    folder: Path,
+    budget: Budget,
+) -> Plan:
     """A plan of a task."""
     program = str(folder / 'downward')
-    with memory_files(write_sas(task), '') as (sas, found):
+    with memory_files(write_sas(task, costs), '') as (sas, found):
         command = [program, '--internal-plan-file', found.path, '--search']
         for share, configuration in _attempts(task, optimal):
             part = budget.part(share * budget.left_s)

@@ -12,6 +12,7 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.best_first import GreedySearch, OptimalSearch, Search
 from safegen_ros.search.budget import IN_PROCESS, Budget, Solution
 from safegen_ros.search.canonical_plan import CanonicalSearch
+from safegen_ros.search.costs import shortest_is_best
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
@@ -24,7 +25,8 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
     Args:
         problem: what to solve.
         budget: what may be used.
-        optimal: whether the plan has to be a shortest one.
+        optimal: whether the plan has to be a shortest one. Where steps differ in what they add to
+            the metric, that is not an optimal one, and the answer says so.
 
     Returns:
         A plan that `verify` accepts.
@@ -54,8 +56,8 @@ def _solution(
     relaxation = Relaxation(task, budget)
     search = kind(task, relaxation, budget)
     found = search.plan()
-    optimal = kind is not GreedySearch
-    if not optimal:
+    optimal = kind is not GreedySearch and shortest_is_best(problem)
+    if kind is GreedySearch:
         found = shortened(task, found)
     plan = Plan(tuple(task.actions[action].step for action in found))
     verdict = verify(problem, plan)  # which follows the plan again, with nothing of the search

@@ -106,7 +106,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     if ended.code != _SOLVED or reason is None:
         tail = ' '.join(ended.errors[-_TAIL:].split())
         raise SafegenError(f'Kairos ended with code {ended.code}: {tail}', ErrorCode.BACKEND_FAILED)
-    plan = parse_plan(back(_plan_text(ended.output)))
+    plan = parse_plan(back(_plan_text(ended.output)), timed=bool(problem.domain.durative))
     verdict = verify(problem, plan)
     if not verdict.ok:
         raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
@@ -126,7 +126,8 @@ def _asked(problem: Problem) -> Problem:
 
 def _plan_text(output: str) -> str:
     """The last plan of those that were printed, one better than the other, as steps."""
-    last: dict[str, Any] = json.loads(output.splitlines()[-1], parse_float=str)
+    last: dict[str, Any] = json.loads(output.splitlines()[-1])
     if not last['temporal']:
         return '\n'.join(step['action'] for step in last['steps'])
-    return '\n'.join(f'{s["time"]}: {s["action"]} [{s["duration"]}]' for s in last['steps'])
+    # Its times are floats; as it prints them otherwise, they have three digits.
+    return '\n'.join(f'{s["time"]:.3f}: {s["action"]} [{s["duration"]:.3f}]' for s in last['steps'])

@@ -9,7 +9,7 @@ The text is version 3 of the translator's output format
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -182,9 +182,15 @@ def _read_rule(lines: Iterator[str]) -> Axiom:
     return Axiom(condition, variable, value)
 
 
-def write_sas(task: SasTask) -> str:
-    """The text of a task, for Fast Downward's search component."""
-    lines = ['begin_version', _VERSION, 'end_version', 'begin_metric', '0', 'end_metric']
+def write_sas(task: SasTask, costs: Mapping[str, int] | None = None) -> str:
+    """The text of a task, for Fast Downward's search component.
+
+    Args:
+        task: the task.
+        costs: what each operator costs, by its name; 1 each by default.
+    """
+    metric = str(int(costs is not None))
+    lines = ['begin_version', _VERSION, 'end_version', 'begin_metric', metric, 'end_metric']
     lines.append(str(len(task.variables)))
     for number, variable in enumerate(task.variables):
         lines += ['begin_variable', f'var{number}', str(variable.layer), str(len(variable.values))]
@@ -197,7 +203,7 @@ def write_sas(task: SasTask) -> str:
     lines += ['end_state', 'begin_goal', *_fact_lines(task.goal.items()), 'end_goal']
     lines.append(str(len(task.operators)))
     for operator in task.operators:
-        lines += _operator_lines(operator)
+        lines += _operator_lines(operator, 1 if costs is None else costs[operator.name])
     lines.append(str(len(task.rules)))
     for rule in task.rules:
         other = 1 - rule.value  # a derived variable has two values
@@ -210,7 +216,7 @@ def _fact_lines(facts: Collection[Fact]) -> list[str]:
     return [str(len(facts)), *(f'{variable} {value}' for variable, value in facts)]
 
 
-def _operator_lines(operator: SasOperator) -> list[str]:
+def _operator_lines(operator: SasOperator, cost: int) -> list[str]:
     changed = {effect.variable for effect in operator.effects}
     kept = [fact for fact in operator.precondition.items() if fact[0] not in changed]
     lines = ['begin_operator', operator.name, *_fact_lines(kept), str(len(operator.effects))]
@@ -218,7 +224,7 @@ def _operator_lines(operator: SasOperator) -> list[str]:
         before = operator.precondition.get(variable, -1)
         conditions = ''.join(f'{v} {a} ' for v, a in condition)
         lines.append(f'{len(condition)} {conditions}{variable} {before} {value}')
-    return [*lines, '1', 'end_operator']
+    return [*lines, str(cost), 'end_operator']
 
 
 def relevant_part(task: SasTask) -> SasTask:

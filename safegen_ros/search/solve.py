@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.flatten import sequential
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.budget import (
@@ -20,9 +22,10 @@ from safegen_ros.search.budget import (
     Solution,
     Unsolvable,
 )
+from safegen_ros.search.costs import shortest_is_best
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.kairos import solve_with_kairos
+from safegen_ros.search.kairos import kairos_available, solve_with_kairos
 from safegen_ros.verify.temporal import TemporalProof
 
 Route = Literal['auto', 'in-process', 'fast-downward', 'kairos']
@@ -31,11 +34,14 @@ MEMORY_LIMIT_MB = 2048.0
 """Most memory of a search when the caller does not say [MiB]."""
 
 _SHARE = (0.25, 5.0)
-"""What the search in this process has before the other one is asked: a share of the time, and the
-most of it [s]. A small problem takes milliseconds here; what takes longer goes to the other one."""
+"""What the search in this process has before another one is asked: a share of the time, and the
+most of it [s]. A small problem takes milliseconds here; what takes longer goes to the others."""
 
 _OPTIMAL_SHARE = (0.4, 20.0)
-"""Likewise for a shortest plan, for which the other one has no heuristic where there are axioms."""
+"""Likewise for an optimal plan, for which Fast Downward has no heuristic where there are axioms."""
+
+_PROOF_SHARE = 0.6
+"""The share of Fast Downward before Kairos, which has a plan without a proof, is asked."""
 
 
 def solve(
@@ -51,9 +57,10 @@ def solve(
 
     Args:
         problem: what to solve.
-        optimal: whether the plan has to be a shortest one, with proof; otherwise it comes sooner.
+        optimal: whether to look for the best plan by the metric, by the number of steps where the
+            problem has none; the answer says whether that is proved. A plan comes sooner without.
         route: who searches. `auto` searches in this process first, and if that takes long goes on
-            with Fast Downward where it is installed.
+            with what is installed and can plan for the problem.
         time_limit_s: wall-clock limit [s].
         memory_limit_mb: most memory [MiB].
         cancelled: whether the caller wants to stop; asked about a hundred times a second.
@@ -67,25 +74,48 @@ def solve(
         Canceled: `cancelled` said so.
         SafegenError: the program that was asked for is not installed, or failed.
     """
-    if problem.domain.durative:
-        steps = partial(
-            solve, sequential(problem), optimal=optimal, route=route, time_limit_s=time_limit_s,
-            memory_limit_mb=memory_limit_mb, cancelled=cancelled,
-        )  # fmt: skip
-        return _over_time(problem, steps)
     budget = Budget(time_limit_s, memory_limit_mb, cancelled)
-    if route == FAST_DOWNWARD:
-        return _with_fast_downward(problem, budget, optimal)
+    if route != 'auto':
+        return _solve_with(route, problem, budget, optimal)
+    *first, (last, _) = _attempts(problem, optimal, time_limit_s)
+    for chosen, seconds in first:
+        part = budget.part(min(seconds, budget.left_s))
+        try:
+            return replace(_solve_with(chosen, problem, part, optimal), seconds=budget.seconds)
+        except SearchLimit:
+            continue
+        except SafegenError as error:
+            if error.code is not ErrorCode.UNSUPPORTED_FEATURE:
+                raise
+    return _solve_with(last, problem, budget, optimal)
+
+
+def _attempts(problem: Problem, optimal: bool, time_limit_s: float) -> list[tuple[Route, float]]:
+    """The routes to try in turn, each with the most time that it may take [s]; the last has all."""
+    share, most_s = _OPTIMAL_SHARE if optimal else _SHARE
+    own: tuple[Route, float] = (IN_PROCESS, min(share * time_limit_s, most_s))
+    second: tuple[Route, float] = (FAST_DOWNWARD, _PROOF_SHARE * time_limit_s)
+    third: tuple[Route, float] = (KAIROS, time_limit_s)
+    timed, downward = bool(problem.domain.durative), fast_downward_available()
+    if downward and state_functions(problem):
+        downward = False  # it knows no numbers
+    if optimal and not shortest_is_best(problem):
+        return [*[second] * (downward and not timed), third if kairos_available() else own]
+    if downward and not timed:
+        return [own, second]
+    if kairos_available():
+        return [own, third]
+    return [own, second] if downward else [own]
+
+
+def _solve_with(route: Route, problem: Problem, budget: Budget, optimal: bool) -> Solution:
     if route == KAIROS:
         return solve_with_kairos(problem, budget, optimal=optimal)
-    if route == IN_PROCESS or not fast_downward_available():
-        return solve_in_process(problem, budget, optimal=optimal)
-    share, most_s = _OPTIMAL_SHARE if optimal else _SHARE
-    part = budget.part(min(share * time_limit_s, most_s))
-    try:
-        return solve_in_process(problem, part, optimal=optimal)
-    except SearchLimit:
-        return _with_fast_downward(problem, budget, optimal)
+    search = solve_with_fast_downward if route == FAST_DOWNWARD else solve_in_process
+    if problem.domain.durative:
+        single = partial(search, sequential(problem), budget, optimal=optimal)
+        return _over_time(problem, single)
+    return search(problem, budget, optimal=optimal)
 
 
 def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
@@ -109,8 +139,3 @@ def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
             f'the search does not look at time, and its plan fails over time: {verdict.reason}'
         )
     return replace(found, plan=plan, optimal=False)
-
-
-def _with_fast_downward(problem: Problem, budget: Budget, optimal: bool) -> Solution:
-    plan = solve_with_fast_downward(problem, budget, optimal=optimal)
-    return Solution(plan, FAST_DOWNWARD, optimal, budget.seconds, 0)

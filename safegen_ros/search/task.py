@@ -30,7 +30,9 @@ class SearchTask:
         self.problem = problem
         self.table = AtomTable(problem)
         if self.table.numbers is not None and self.table.numbers.changing:
-            refuse_numbers(problem, 'this search', 'take another route')
+            refuse_numbers(
+                problem, 'this search', 'pip install kairos-planner, or take --route kairos'
+            )
         self.init = self.table.encode(initial_atoms(problem))
         self.monitors = MonitorSet(problem, self.table)
         self.start: Standing = self.monitors.start(self.init)

@@ -46,7 +46,7 @@ def _solve(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Plan:
     budget = Budget(time_limit_s, memory_limit_mb, cancelled)
-    return solve_with_fast_downward(problem, budget, optimal=optimal)
+    return solve_with_fast_downward(problem, budget, optimal=optimal).plan
 
 
 def _translated(problem: Problem) -> SasTask:
@@ -221,7 +221,7 @@ def test_landmarks_have_half_of_the_time_and_the_others_the_rest(
         task = replace(task, rules=(Axiom((), 0, 0),))
     monkeypatch.setattr(fast_downward, 'run_program', run)
     with pytest.raises(SearchLimit):
-        fast_downward._search('small', task, False, Path(), Budget(PATIENCE_S, 1024))
+        fast_downward._search('small', task, False, None, Path(), Budget(PATIENCE_S, 1024))
     names = [fast_downward._LAMA, fast_downward._TYPES, *[fast_downward._BLIND] * axioms]
     assert [name for name, _ in tried] == names
     assert 0.5 * PATIENCE_S - 1 < tried[0][1] <= 0.5 * PATIENCE_S

@@ -15,9 +15,15 @@ from support.plans import make_plan
 
 from safegen_ros.errors import Canceled
 from safegen_ros.pddl.model import Or, Problem
-from safegen_ros.pddl.plan import Plan
 from safegen_ros.search import solve as module
-from safegen_ros.search.budget import FAST_DOWNWARD, IN_PROCESS, Budget, SearchLimit, Unsolvable
+from safegen_ros.search.budget import (
+    FAST_DOWNWARD,
+    IN_PROCESS,
+    Budget,
+    SearchLimit,
+    Solution,
+    Unsolvable,
+)
 from safegen_ros.search.fast_downward import fast_downward_available
 from safegen_ros.search.solve import Route, solve
 from safegen_ros.verify.validator import verify
@@ -39,9 +45,9 @@ def downward(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Puts something in Fast Downward's place that notes how it is called."""
     calls: list[dict[str, Any]] = []
 
-    def answer(problem: Problem, budget: Budget, **arguments: Any) -> Plan:
+    def answer(problem: Problem, budget: Budget, **arguments: Any) -> Solution:
         calls.append({'budget': budget, 'left_s': budget.left_s, **arguments})
-        return PLAN
+        return Solution(PLAN, FAST_DOWNWARD, arguments['optimal'], budget.seconds, 0)
 
     monkeypatch.setattr(module, 'fast_downward_available', lambda: True)
     monkeypatch.setattr(module, 'solve_with_fast_downward', answer)
@@ -116,8 +122,9 @@ def test_no_plan_needs_no_second_opinion(downward: list[dict[str, Any]]) -> None
     assert not downward
 
 
-def test_without_fast_downward_all_the_time_is_used_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_others_all_the_time_is_used_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, 'fast_downward_available', lambda: False)
+    monkeypatch.setattr(module, 'kairos_available', lambda: False)
     with pytest.raises(SearchLimit, match=r'time limit of 0\.3 s'):
         solve(_large(), time_limit_s=0.3)
 
