@@ -29,8 +29,10 @@ from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.goals.files import ReadAs, read_task, read_text
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
+from safegen_ros.pddl.model import Number, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.text_files import read_stream
+from safegen_ros.pddl.writer import value_text
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category, Verdict
@@ -46,10 +48,12 @@ class ValidateOptions:
     Attributes:
         lenient: whether a plan is taken out of other text.
         second_opinion: whether VAL must agree.
+        best_s: how long to search for the best plan [s].
     """
 
     lenient: bool
     second_opinion: bool
+    best_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class Judgement:
         confirmed: whether the second opinion let the verdict stand; None when none was asked for.
         notes: what is right in the constraints and hardly meant.
         ranking: the value of the metric; None without a metric, and for a plan that fails.
+        best: the best known value of the metric; None when it was not asked for.
     """
 
     verdict: Verdict
@@ -75,10 +80,45 @@ class Judgement:
     confirmed: bool | None = None
     notes: tuple[str, ...] = ()
     ranking: Ranking | None = None
+    best: BestKnown | None = None
 
 
-def judge(task: Pddl3Task, text: str, options: ValidateOptions) -> Judgement:
-    """Judges one plan text."""
+@dataclass(frozen=True, slots=True)
+class BestKnown:
+    """The best value of a metric that is known, and whether it is proved that none is better."""
+
+    value: Number
+    proved: bool
+
+
+def best_known(problem: Problem, seconds: float) -> BestKnown | None:
+    """What a search for the best plan found in some time; None where it found no plan in it."""
+    from safegen_ros.search.solve import solve
+
+    try:
+        found = solve(problem, optimal=True, time_limit_s=seconds)
+    except SafegenError:
+        return None  # then the plan that is judged is the best known one
+    ranking = rank(problem, found.plan)
+    if ranking is None or ranking.value is None:
+        return None
+    return BestKnown(ranking.value, found.optimal)
+
+
+def _better(problem: Problem, ranking: Ranking | None, found: BestKnown | None) -> BestKnown | None:
+    """The better one of a plan and what a search found."""
+    if ranking is None or ranking.value is None or problem.metric is None:
+        return None
+    if found is None:
+        return BestKnown(ranking.value, False)
+    better = min if problem.metric.direction == 'minimize' else max
+    return found if found.proved else BestKnown(better(found.value, ranking.value), False)
+
+
+def judge(
+    task: Pddl3Task, text: str, options: ValidateOptions, found: BestKnown | None = None
+) -> Judgement:
+    """Judges one plan text, beside what a search for the best plan found."""
     extraction = None
     try:
         if options.lenient:
@@ -96,6 +136,7 @@ def judge(task: Pddl3Task, text: str, options: ValidateOptions) -> Judgement:
         confirmed = verdict.category is not Category.UNKNOWN
     else:
         verdict = task.verify(plan)
+    ranking = rank(task.problem, plan) if verdict.ok else None
     return Judgement(
         verdict,
         plan,
@@ -103,7 +144,8 @@ def judge(task: Pddl3Task, text: str, options: ValidateOptions) -> Judgement:
         extraction=extraction,
         confirmed=confirmed,
         notes=task.problem.notes,
-        ranking=rank(task.problem, plan) if verdict.ok else None,
+        ranking=ranking,
+        best=_better(task.problem, ranking, found) if options.best_s else None,
     )
 
 
@@ -138,10 +180,24 @@ class JsonLines:
             'extracted': None if found.extraction is None else asdict(found.extraction),
             'second_opinion': found.confirmed,
             'notes': list(found.notes),
-            'metric': None if found.ranking is None else ranking_values(found.ranking),
+            'metric': None if found.ranking is None else _metric_values(found.ranking, found.best),
             'errors': errors,
         }
         print(json.dumps(values), flush=True)
+
+
+def _metric_values(ranking: Ranking, best: BestKnown | None) -> dict[str, Any]:
+    values = ranking_values(ranking)
+    if best is not None:
+        values |= {'best': float(best.value), 'best_proved': best.proved}
+    return values
+
+
+def _beside(best: BestKnown | None) -> str:
+    if best is None:
+        return ''
+    proof = 'proved' if best.proved else 'not proved'
+    return f'; best known: {value_text(best.value)}, {proof} to be the best'
 
 
 class TextOutput:
@@ -163,7 +219,7 @@ class TextOutput:
         if found.extraction is not None:
             print(f'  extracted: {found.extraction}')
         if found.ranking is not None:
-            print(f'  metric: {found.ranking}')
+            print(f'  metric: {found.ranking}{_beside(found.best)}')
         if not found.verdict.ok:  # the reason of a success has them
             for note in found.notes:
                 print(f'  a constraint asks for nothing: {note}')
@@ -207,6 +263,15 @@ def validate(
     lenient: Annotated[
         bool, typer.Option('--lenient', help='take the list of steps out of other text')
     ] = False,
+    best: Annotated[
+        float,
+        typer.Option(
+            '--best',
+            min=0,
+            metavar='SECONDS',
+            help='search this long for the best plan, and print its metric beside [s]',
+        ),
+    ] = 0.0,
     read_as: ReadAs = '',
     any_name: AnyName = False,
     verbose: Verbose = False,
@@ -217,7 +282,7 @@ def validate(
     several plans the highest of theirs.
     """
     shown: Shown = JsonLines() if as_json else TextOutput(Console(), len(plans) > 1)
-    options = ValidateOptions(lenient, second_opinion)
+    options = ValidateOptions(lenient, second_opinion, best)
 
     def whole() -> int:
         if plans.count(STDIN) > 1:
@@ -228,13 +293,14 @@ def validate(
             )
         file = None if domain == STDIN else Path(domain)
         task = read_task(problem, file, format=read_as, any_name=any_name)
+        known = best_known(task.problem, best) if best and task.problem.metric else None
         return max(
-            guarded(partial(one, task, name), partial(shown.error, [name]), verbose)
+            guarded(partial(one, task, name, known), partial(shown.error, [name]), verbose)
             for name in plans
         )
 
-    def one(task: Pddl3Task, name: str) -> int:
-        found = judge(task, plan_text(name), options)
+    def one(task: Pddl3Task, name: str, known: BestKnown | None) -> int:
+        found = judge(task, plan_text(name), options, known)
         shown.judgement(name, found)
         return EXIT_OK if found.verdict.ok else EXIT_FAILED
 

@@ -103,7 +103,7 @@ def test_a_shortest_plan_is_said_to_be_one() -> None:
     assert '; steps: 10, proved to be the fewest' in done.stdout.splitlines()
 
 
-def test_a_metric_is_reported_and_not_said_to_be_optimal(tmp_path: Path) -> None:
+def test_a_plan_is_the_best_by_the_metric_or_said_not_to_be(tmp_path: Path) -> None:
     domain, problem = tmp_path / 'd.pddl', tmp_path / 'p.pddl'
     domain.write_text(
         '(define (domain d) (:functions (total-cost) (c ?a ?b)) (:predicates (at ?l) (e ?a ?b))'
@@ -115,16 +115,33 @@ def test_a_metric_is_reported_and_not_said_to_be_optimal(tmp_path: Path) -> None
         '(= (c a c) 100) (= (c a b) 1) (= (c b c) 1)) (:goal (at c))'
         '(:metric minimize (total-cost)))'
     )
-    done = _run(problem, '--domain', domain, '--optimal')
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith('; metric')]
-    assert line.startswith('; metric: minimize (total-cost) = 100; the search minimises the number')
-    _, values = _json(problem, '--domain', domain, '--optimal')
-    assert (values['optimal'], values['metric']['value']) == (True, 100)
-    assert 'not this metric' in values['metric']['note']
+    best = [problem, '--domain', domain, '--optimal']
+    for more, line in [
+        ([], '; metric: minimize (total-cost) = 2, proved to be the best'),
+        (
+            ['--route', 'in-process'],
+            '; metric: minimize (total-cost) = 100, not proved to be the best',
+        ),
+    ]:
+        done = _run(*best, *more)
+        assert line in done.stdout.splitlines()
+        assert '; steps: ' + ('1' if more else '2') in done.stdout.splitlines()
+    _, values = _json(*best)
+    assert (values['optimal'], values['metric']['value']) == (True, 2)
+    _, values = _json(*best, '--route', 'in-process')
+    assert (values['optimal'], values['metric']['value']) == (False, 100)
     plan = tmp_path / 'plan'
     plan.write_text('(go a b) (go b c)')
     judged = CliRunner().invoke(app, ['validate', *map(str, (domain, problem, plan))])
     assert judged.output.splitlines()[1] == '  metric: minimize (total-cost) = 2'
+    plan.write_text('(go a c)')
+    words = ['validate', *map(str, (domain, problem, plan)), '--best', '20']
+    judged = CliRunner().invoke(app, words)
+    assert judged.output.splitlines()[1] == (
+        '  metric: minimize (total-cost) = 100; best known: 2, proved to be the best'
+    )
+    values = json.loads(CliRunner().invoke(app, [*words, '--json']).stdout)['metric']
+    assert (values['value'], values['best'], values['best_proved']) == (100, 2, True)
 
 
 def test_the_json_form_says_it_all(tower_order: Pddl3Task) -> None:
