@@ -153,24 +153,32 @@ class StudyVerb:
 
 
 def _larger(given: Given, options: StudyOptions) -> ComparisonTable:
+    from safegen_ros.benchmarks.pddl3.studies import larger
+
     count, domains = given.values['count'], given.values['domain'] or ()
-    return studies().larger(given.subject(options), options, count, given.loop, domains)
+    return larger(given.subject(options), options, count, given.loop, domains)
 
 
 def _table4(given: Given, options: StudyOptions) -> ComparisonTable:
+    from safegen_ros.benchmarks.pddl3.loop_studies import table4
+
     split, most = given.values['split'], given.values['controls']
     subject = given.subject(options)
-    return loop_studies().table4(subject, given.folder, options, given.loop, split, most)
+    return table4(subject, given.folder, options, given.loop, split, most)
 
 
 def _safety(given: Given, options: StudyOptions) -> ComparisonTable:
+    from safegen_ros.benchmarks.pddl3.loop_studies import safety
+
     cases, count = runs_dir() / 'disagreements', given.values['count']
-    return loop_studies().safety(given.subject(options), options, given.loop, count, cases)
+    return safety(given.subject(options), options, given.loop, count, cases)
 
 
 def _controls(given: Given, options: StudyOptions) -> ComparisonTable:
+    from safegen_ros.benchmarks.pddl3.studies import controls
+
     train = data_path(given.values['train_data'] or given.values['data']) / 'train.jsonl'
-    return studies().controls(given.subject(options), given.folder, options, train)
+    return controls(given.subject(options), given.folder, options, train)
 
 
 def studies() -> ModuleType:
@@ -178,13 +186,6 @@ def studies() -> ModuleType:
     from safegen_ros.benchmarks.pddl3 import studies
 
     return studies
-
-
-def loop_studies() -> ModuleType:
-    """The module of the studies of the planning loop, likewise."""
-    from safegen_ros.benchmarks.pddl3 import loop_studies
-
-    return loop_studies
 
 
 _MODEL = {'model': (Model, Path(MODEL))}
