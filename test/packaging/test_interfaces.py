@@ -1,10 +1,12 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""safegen_msgs: built, complete, documented, and one with the Python enumerations."""
+"""safegen_msgs: built, complete, documented, one with the Python enumerations, and typed."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from enum import IntEnum
 from importlib import import_module
 from pathlib import Path
@@ -83,3 +85,36 @@ def test_goals_allow_search_unless_told_otherwise() -> None:
 
     assert PlanTask.Goal().search_fallback is True
     assert RunTask.Goal().search_fallback is True
+
+
+USES = """\
+from diagnostic_msgs.msg import DiagnosticStatus
+from safegen_msgs.action import PlanTask
+from safegen_msgs.msg import Plan, Step
+from sensor_msgs.msg import JointState
+from unique_identifier_msgs.msg import UUID
+
+level: bytes = DiagnosticStatus.OK
+angle: float = JointState(position=(0.1, 0.2)).position[0]
+id = UUID(uuid=list(range(16)))
+plan = Plan(steps=[Step(action='stack', arguments=['b1', 'b2'])])
+goal = PlanTask.Impl.SendGoalService.Request(goal_id=id).goal
+"""
+FAULTS = {
+    'Plan(step=[])': 'Unexpected keyword argument "step"',
+    'plan.sauce': '"Plan" has no attribute "sauce"',
+    'goal.task = plan': 'Incompatible types in assignment',
+    'PlanTask.Reply': '"type[PlanTask]" has no attribute "Reply"',
+}
+
+
+@pytest.mark.slow
+def test_mypy_finds_wrong_uses_of_messages_and_nothing_else(tmp_path: Path) -> None:
+    wrong = tmp_path / 'uses.py'
+    wrong.write_text(USES + '\n'.join(FAULTS))
+    command = [sys.executable, '-m', 'mypy', '--no-error-summary', str(wrong)]
+    done = subprocess.run(command, cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    found = [line for line in done.stdout.splitlines() if ': error: ' in line]
+    assert len(found) == len(FAULTS), done.stdout + done.stderr
+    for line, fault in zip(found, FAULTS.values(), strict=True):
+        assert fault in line
