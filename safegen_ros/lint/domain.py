@@ -136,7 +136,8 @@ def _schemas(domain: Domain) -> list[_AnySchema]:
 def _formulas(domain: Domain) -> list[Formula]:
     """Every formula that reads the state in a domain."""
     conditions = (each for schema in _schemas(domain) for each in schema.asked)
-    return [*conditions, *tree_formulas(domain.constraint_tree)]
+    bodies = (rule.body for rule in domain.derived)
+    return [*conditions, *bodies, *tree_formulas(domain.constraint_tree)]
 
 
 def _read(formulas: Iterable[Formula]) -> set[str]:
@@ -153,6 +154,7 @@ def _types(domain: Domain, places: SourceMap) -> Iterator[LintFinding]:
     lists: list[Variables] = []
     for each in _schemas(domain):
         lists += [each.parameters, *(effect.variables for effect in each.changes)]
+    lists += [rule.variables for rule in domain.derived]
     lists += [found for formula in _formulas(domain) for found in quantified(formula)]
     kinds = [kind for variables in lists for _, kind in variables]
     kinds += [k for d in (domain.predicates, domain.functions) for ks in d.values() for k in ks]
@@ -204,10 +206,18 @@ def _predicates(
 ) -> Iterator[LintFinding]:
     effects = [each for schema in _schemas(domain) for each in schema.effects]
     written = {atom.predicate for each in effects for atom in (*each.add, *each.delete)}
+    derived = domain.derived_predicates()
     asked = _read((*_formulas(domain), *more))
     for name in domain.predicates:
         place = places.declared(':predicates', name)
-        if name not in written | asked:
+        if name in derived and name not in asked:
+            yield places.finding(
+                WARNING if more else NOTE, 'write-only-predicate', place,
+                f'nothing asks for {name!r}, which is derived', 'ask for it, or remove its rules',
+            )  # fmt: skip
+        elif name in derived:
+            continue
+        elif name not in written | asked:
             yield places.finding(
                 WARNING, 'unused-predicate', place, f'no action asks for {name!r} or changes it',
                 'use it, or remove it',
@@ -321,6 +331,7 @@ def _requirements(domain: Domain, places: SourceMap) -> Iterator[LintFinding]:
         ':typing': domain.types,
         ':constraints': domain.constraint_tree,
         ':durative-actions': domain.durative,
+        ':derived-predicates': domain.derived,
         ':action-costs': numeric and not domain.functions.keys() - {'total-cost'},
         ':numeric-fluents': domain.functions.keys() - {'total-cost'},
         ':conditional-effects': any(not _plain(e) for schema in schemas for e in schema.effects),

@@ -63,10 +63,12 @@ def problem_findings(problem: Problem, places: SourceMap, domain: SourceMap) -> 
     """
     found = [*_quantifiers(problem, places), *_objects(problem, places)]
     try:
-        return found + list(_states(problem, places, domain))
+        for each in _states(problem, places, domain):
+            found.append(each)
     except SafegenError as error:  # too large for the search, or beyond what it knows
         what = f'goal, constraints and actions were not looked at: {error.message}'
-        return [*found, places.finding(NOTE, 'not-looked-at', (0, 0), what, 'try a smaller one')]
+        found.append(places.finding(NOTE, 'not-looked-at', (0, 0), what, 'try a smaller one'))
+    return found
 
 
 def _states(problem: Problem, places: SourceMap, domain: SourceMap) -> Iterator[LintFinding]:
@@ -85,8 +87,8 @@ def _states(problem: Problem, places: SourceMap, domain: SourceMap) -> Iterator[
             what = f'{constraint_text(constraint)} is broken in the initial state'
             cure = 'no plan can keep it: change it or :init'
             yield _at(constraint, places, 'constraint-broken', what, cure)
-    if problem.domain.durative:
-        return  # actions beside each other reach more than one after the other
+    if problem.domain.durative or table.numbers is not None:
+        return  # actions beside each other reach more, and numbers are not relaxed here
     if not broken:
         for text in contradictions(problem):
             yield places.finding(
@@ -144,9 +146,13 @@ def _reach(problem: Problem, table: AtomTable, start: int, actions: list[GroundA
         for _, more, less in action.conditional:
             add |= more
             delete |= less
+    derived = 0 if table.closure is None else table.closure.heads
     predicates = {atom[0] for atom in problem.init} | {a[0] for a in table.atoms(start | add)}
+    predicates |= problem.domain.derived_predicates()
     names = frozenset(action.step.action for action in actions)
-    return _Reach(start & ~delete, ~(start | add), names, frozenset(predicates))
+    return _Reach(
+        start & ~delete & ~derived, ~(start | add | derived), names, frozenset(predicates)
+    )
 
 
 def _value(formula: Condition, true: int, false: int) -> bool | None:

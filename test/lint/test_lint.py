@@ -122,6 +122,34 @@ def test_what_is_refused_is_told_with_its_cure() -> None:
     assert [f.rule for f in lint((durative, 'd'))] == ['unsupported-feature']
 
 
+DERIVED = """(define (domain d) (:requirements :strips :derived-predicates)
+(:predicates (on ?x ?y) (above ?x ?y) (lost ?x))
+(:derived (above ?x ?y) (or (on ?x ?y) (exists (?z) (and (on ?x ?z) (above ?z ?y)))))
+(:derived (lost ?x) (not (exists (?y) (on ?x ?y))))
+(:action put :parameters (?x ?y) :precondition (not (above ?y ?x)) :effect (on ?x ?y)))"""
+
+
+def test_rules_of_derived_predicates_ask_and_change() -> None:
+    found = _found(DERIVED)
+    assert ('write-only-predicate', 2, 39) in found  # lost
+    assert not {'read-only-predicate', 'unused-predicate'} & {rule for rule, _, _ in found}
+    problem = """(define (problem p) (:domain d) (:objects a b) (:init)
+(:goal (above a b)) (:constraints (and (always (not (above b a)))
+(sometime (lost a)))))"""
+    rules = [rule for rule, _, _ in _found(DERIVED, problem, 'warning')]
+    assert rules == ['constraint-holds']  # a is lost in the initial state
+
+
+def test_numbers_that_decide_are_left_open() -> None:
+    domain = """(define (domain n) (:requirements :numeric-fluents) (:predicates (at ?p))
+(:functions (load) (idle)) (:action go :parameters (?p) :precondition (>= (load) 2)
+:effect (and (at ?p) (decrease (load) 1))))"""
+    problem = """(define (problem p) (:domain n) (:objects a) (:init (= (load) {}))
+(:goal (at a)) (:constraints (always (>= (load) 1))))"""
+    assert [rule for rule, _, _ in _found(domain, problem.format(3))] == ['unused-function']
+    assert 'constraint-broken' in [rule for rule, _, _ in _found(domain, problem.format(0))]
+
+
 def _texts(found: Sequence[LintFinding], rule: str) -> list[str]:
     return [finding.what for finding in found if finding.rule == rule]
 
