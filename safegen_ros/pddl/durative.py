@@ -9,7 +9,7 @@ from dataclasses import replace
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.effects import read_effects
 from safegen_ros.pddl.expressions import read_expression
-from safegen_ros.pddl.flatten import step_duration
+from safegen_ros.pddl.flatten import NotSequential, flatten, step_duration
 from safegen_ros.pddl.formulas import read_formula, read_variables
 from safegen_ros.pddl.model import (
     DURATION,
@@ -79,6 +79,10 @@ def read_durative(
             f'an effect of {name[:40]} that depends on ?duration, which has no single value,',
             'give the duration one bound with = or >=',
         )
+    try:
+        flatten(found)
+    except NotSequential as error:
+        raise reader.unsupported(group, f'an action of which {error}', 'split it in two') from None
     return found
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import (
     DURATION,
@@ -19,6 +20,7 @@ from safegen_ros.pddl.model import (
     And,
     Arithmetic,
     AtomFormula,
+    Comparison,
     Constraint,
     DurativeAction,
     Effect,
@@ -40,24 +42,102 @@ from safegen_ros.pddl.model import (
 _TRUE, _FALSE = And(()), Or(())
 
 
+class NotSequential(ValueError):
+    """What a durative action does to numbers at its two ends is no single step; says why."""
+
+
 def flatten(action: DurativeAction) -> Action:
-    """The step that does all of a durative action."""
+    """The step that does all of a durative action.
+
+    Raises:
+        NotSequential: its end depends on a number that its start changes, and it cannot be said how
+            by then.
+    """
     names = _Names(action)
-    start = [e for m, e in action.effects if m is Moment.AT_START and isinstance(e, Effect)]
+    start = _Start(action)
     end = [e for m, e in action.effects if m is Moment.AT_END and isinstance(e, Effect)]
     end = [names.apart(effect) for effect in end]
     end = [replace(e, condition=_regressed(e.condition, start)) for e in end]
     needed = [f for moment, f in action.conditions if moment is Moment.AT_START]
     later = [f for moment, f in action.conditions if moment is not Moment.AT_START]
     needed += [_regressed(names.apart_formula(formula), start) for formula in later]
-    effects = [kept for effect in start for kept in _kept(effect, end)]
-    numeric = tuple(
-        replace(each, value=_with_duration(each.value, action))
-        for _, each in action.effects
-        if isinstance(each, NumericEffect)
-    )
+    effects = [kept for effect in start.effects for kept in _kept(effect, end)]
+    numeric = list(start.numeric)
+    for effect in _numeric(action, Moment.AT_END):
+        numeric = start.followed(numeric, names.apart_numeric(effect))
     precondition = _all(part for formula in needed for part in conjuncts(formula))
-    return Action(action.name, action.parameters, precondition, (*effects, *end), numeric)
+    return Action(action.name, action.parameters, precondition, (*effects, *end), tuple(numeric))
+
+
+def _numeric(action: DurativeAction, moment: Moment) -> list[NumericEffect]:
+    return [
+        replace(each, value=_with_duration(each.value, action))
+        for m, each in action.effects
+        if m is moment and isinstance(each, NumericEffect)
+    ]
+
+
+_ADDING = ('increase', 'decrease')
+_OPERATORS = {'increase': '+', 'decrease': '-', 'scale-up': '*', 'scale-down': '/'}
+
+
+class _Start:
+    """What the start of an action does, as what comes later has to see it."""
+
+    def __init__(self, action: DurativeAction) -> None:
+        found = [e for m, e in action.effects if m is Moment.AT_START]
+        self.effects = [each for each in found if isinstance(each, Effect)]
+        self.numeric = _numeric(action, Moment.AT_START)
+        self._after: dict[AtomFormula, Expression] = {}
+        for each in self.numeric:
+            if each.condition == _TRUE and not each.variables:
+                before = self._after.get(each.target, each.target)
+                self._after[each.target] = _changed(before, each.operator, each.value)
+        self._name = action.name
+
+    def value(self, expression: Expression) -> Expression:
+        """An expression of the values after the start, in the values before it."""
+        if isinstance(expression, Arithmetic):
+            return replace(expression, parts=tuple(map(self.value, expression.parts)))
+        if isinstance(expression, AtomFormula):
+            changing = [each for each in self.numeric if _same_function(each, expression)]
+            if any(each.target != expression or not _is_plain(each) for each in changing):
+                raise self._trouble(expression)
+            return self._after.get(expression, expression)
+        return expression
+
+    def followed(self, numeric: list[NumericEffect], effect: NumericEffect) -> list[NumericEffect]:
+        """The numeric effects of the start, and then one of the end."""
+        value, condition = self.value(effect.value), _regressed(effect.condition, self)
+        effect = replace(effect, value=value, condition=condition)
+        before = [each for each in numeric if _same_function(each, effect.target)]
+        if all(each.operator in _ADDING for each in (*before, effect)) or not before:
+            return [*numeric, effect]
+        if not _is_plain(effect) or any(each not in self.numeric for each in before):
+            raise self._trouble(effect.target)
+        after = _changed(self.value(effect.target), effect.operator, value)
+        kept = [each for each in numeric if each not in before]
+        return [*kept, replace(effect, operator='assign', value=after)]
+
+    def _trouble(self, function: AtomFormula) -> NotSequential:
+        return NotSequential(
+            f'the end of {self._name[:40]} depends on {function.predicate[:40]}, which its start '
+            'changes for other objects or under a condition'
+        )
+
+
+def _is_plain(effect: NumericEffect) -> bool:
+    return effect.condition == _TRUE and not effect.variables
+
+
+def _same_function(effect: NumericEffect, function: AtomFormula) -> bool:
+    return effect.target.predicate == function.predicate
+
+
+def _changed(before: Expression, operator: str, value: Expression) -> Expression:
+    if operator == 'assign':
+        return value
+    return Arithmetic(_OPERATORS[operator], (before, value))
 
 
 def part(action: DurativeAction, moment: Moment) -> Action:
@@ -137,6 +217,20 @@ class _Names:
             formula = type(formula)(variables, substitute(formula.body, new))
         return with_subformulas(formula, self.apart_formula)
 
+    def apart_numeric(self, effect: NumericEffect) -> NumericEffect:
+        """As `apart`, of an effect on a number."""
+        new = self._fresh(name for name, _ in effect.variables)
+        target = AtomFormula(
+            effect.target.predicate, tuple(new.get(t, t) for t in effect.target.terms)
+        )
+        return NumericEffect(
+            tuple((new[name], kind) for name, kind in effect.variables),
+            self.apart_formula(substitute(effect.condition, new)),
+            effect.operator,
+            target,
+            bound(effect.value, new),
+        )
+
     def apart(self, effect: Effect) -> Effect:
         """The effect with names of its own for its variables."""
         new = self._fresh(name for name, _ in effect.variables)
@@ -159,13 +253,15 @@ def _kept(effect: Effect, end: Sequence[Effect]) -> list[Effect]:
     return found
 
 
-def _regressed(formula: Formula, effects: Sequence[Effect]) -> Formula:
-    """What must hold before some effects so that a formula holds after them."""
+def _regressed(formula: Formula, start: _Start) -> Formula:
+    """What must hold before the start of an action so that a formula holds after it."""
     if isinstance(formula, AtomFormula):
-        added = _fired(effects, formula, adding=True)
-        deleted = _fired(effects, formula, adding=False)
+        added = _fired(start.effects, formula, adding=True)
+        deleted = _fired(start.effects, formula, adding=False)
         return _any((added, _all((formula, _negated(deleted)))))
-    return with_subformulas(formula, lambda part: _regressed(part, effects))
+    if isinstance(formula, Comparison):
+        return replace(formula, left=start.value(formula.left), right=start.value(formula.right))
+    return with_subformulas(formula, lambda part: _regressed(part, start))
 
 
 def _fired(effects: Sequence[Effect], atom: AtomFormula, *, adding: bool) -> Formula:
