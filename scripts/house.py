@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(608, 400),
-    'source lines': Limit(108_800, 76_000),
+    'source lines': Limit(109_000, 76_000),
     'test files': Limit(408),
     'test lines': Limit(60_500, 42_000),
     'median source file': Limit(200, 200),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.facts import is_value, told_value, value_fact
 from safegen_ros.pddl.model import (
+    DURATION,
     Action,
     Comparison,
     Constraint,
@@ -39,7 +40,10 @@ def deciding_functions(
     formulas = [goal, *(formula for each in constraints for formula in each.arguments)]
     for action in actions:
         formulas += [action.precondition, *(effect.condition for effect in action.effects)]
-    return with_sources(domain, _compared(formulas))
+    for durative in domain.durative.values():  # of which `actions` may have left out some
+        formulas += [formula for _, formula in durative.conditions]
+        formulas += [effect.condition for _, effect in durative.effects]
+    return with_sources(domain, [*_compared(formulas), *duration_functions(domain)])
 
 
 def state_functions(problem: Problem) -> frozenset[str]:
@@ -93,7 +97,7 @@ def with_sources(domain: Domain, names: Iterable[str]) -> frozenset[str]:
             if effect.target.predicate in waiting
             for name in _read_by(effect)
         } - found
-    return frozenset(found)
+    return frozenset(found - {DURATION.predicate})
 
 
 def _read_by(effect: NumericEffect) -> Iterator[str]:
@@ -114,9 +118,7 @@ def without_costs(problem: Problem) -> Problem:
     numeric = any(action.numeric for action in domain.actions.values())
     if not numeric and not domain.functions and problem.metric is None:
         return problem
-    kept = deciding_functions(domain, problem.goal, problem.constraints) | duration_functions(
-        domain
-    )
+    kept = deciding_functions(domain, problem.goal, problem.constraints)
 
     def bare(action: Action) -> Action:
         effects = tuple(each for each in action.numeric if each.target.predicate in kept)
@@ -138,16 +140,6 @@ def without_costs(problem: Problem) -> Problem:
     )
     values = {atom: value for atom, value in problem.values.items() if atom[0] in kept}
     return replace(problem, domain=domain, metric=None, values=values)
-
-
-def timed_numbers(
-    domain: Domain, goal: Formula, constraints: Iterable[Constraint]
-) -> frozenset[str]:
-    """The functions of a domain with durative actions that decide and may change."""
-    if not domain.durative:
-        return frozenset()
-    changing = duration_functions(domain) & changed_functions(domain)
-    return deciding_functions(domain, goal, constraints) | changing
 
 
 def duration_functions(domain: Domain) -> frozenset[str]:

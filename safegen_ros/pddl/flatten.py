@@ -70,8 +70,9 @@ def flatten(action: DurativeAction) -> Action:
 
 
 def _numeric(action: DurativeAction, moment: Moment) -> list[NumericEffect]:
+    duration = step_duration(action) or DURATION
     return [
-        replace(each, value=_with_duration(each.value, action))
+        replace(each, value=_lasting(each.value, duration))
         for m, each in action.effects
         if m is moment and isinstance(each, NumericEffect)
     ]
@@ -140,12 +141,13 @@ def _changed(before: Expression, operator: str, value: Expression) -> Expression
     return Arithmetic(_OPERATORS[operator], (before, value))
 
 
-def part(action: DurativeAction, moment: Moment) -> Action:
-    """What a durative action asks for and does at one of its moments."""
+def part(action: DurativeAction, moment: Moment, duration: Expression = DURATION) -> Action:
+    """What a durative action asks for and does at one of its moments, if it takes some time."""
     asked = _all(p for m, formula in action.conditions if m is moment for p in conjuncts(formula))
     found = [effect for m, effect in action.effects if m is moment]
     effects = tuple(each for each in found if isinstance(each, Effect))
-    numeric = tuple(each for each in found if isinstance(each, NumericEffect))
+    changes = [each for each in found if isinstance(each, NumericEffect)]
+    numeric = tuple(replace(each, value=_lasting(each.value, duration)) for each in changes)
     return Action(f'{moment.value} {action.name}', action.parameters, asked, effects, numeric)
 
 
@@ -179,12 +181,12 @@ def step_duration(action: DurativeAction) -> Expression | None:
     return None
 
 
-def _with_duration(expression: Expression, action: DurativeAction) -> Expression:
+def _lasting(expression: Expression, duration: Expression) -> Expression:
+    """An expression of an action that takes some time."""
     if isinstance(expression, Arithmetic):
-        parts = tuple(_with_duration(part, action) for part in expression.parts)
+        parts = tuple(_lasting(each, duration) for each in expression.parts)
         return replace(expression, parts=parts)
-    duration = step_duration(action) if expression == DURATION else None
-    return expression if duration is None else duration
+    return duration if expression == DURATION else expression
 
 
 class _Names:

@@ -14,7 +14,7 @@ from safegen_ros.pddl.constraints import (
     vacuous_constraints,
     with_inner_quantifiers,
 )
-from safegen_ros.pddl.deciding import settled, timed_numbers
+from safegen_ros.pddl.deciding import settled
 from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
@@ -191,9 +191,6 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
     notes = vacuous_constraints(trees, objects_of)
-    if timed := timed_numbers(domain, problem.goal, found):
-        feature = f'a plan with durations that depends on the number {min(timed)!r}'
-        raise reader.unsupported(top, feature, 'state it with atoms')
     spelling = {**reader.spellings(set(objects)), **domain.spelling}
     constraints = tuple(dict.fromkeys(found))
     return settled(replace(problem, constraints=constraints, notes=notes, spelling=spelling))

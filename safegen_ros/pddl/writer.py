@@ -218,8 +218,9 @@ def _effect_text(effect: Effect | NumericEffect, typed: bool, moment: Moment | N
     """An effect in PDDL; in a durative action the moment stands inside, as VAL wants it."""
     if isinstance(effect, NumericEffect):
         target = formula_text(effect.target)
-        # VAL reads a change of a number as a part of an (and ...) only.
-        text = f'(and ({effect.operator} {target} {expression_text(effect.value)}))'
+        text = f'({effect.operator} {target} {expression_text(effect.value)})'
+        if moment is None:  # VAL reads a change of a number as a part of an (and ...) only
+            text = f'(and {text})'
     else:
         literals = [formula_text(atom) for atom in effect.add]
         literals += [f'(not {formula_text(atom)})' for atom in effect.delete]

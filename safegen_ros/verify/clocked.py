@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition
+from safegen_ros.pddl.bits import AtomTable, Test
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
-from safegen_ros.verify.monitors import AUTOMATA, REASON, Status
+from safegen_ros.verify.monitors import REASON, Automaton, Status, automaton_of, constraint_tests
 
 
 class Clocked:
@@ -74,9 +74,9 @@ class Clocked:
 class _Untimed(Clocked):
     """An operator without times, by its automaton."""
 
-    def __init__(self, constraint: Constraint, tests: Sequence[Test]) -> None:
-        super().__init__(constraint, tests)
-        self._automaton = AUTOMATA[constraint.operator](*tests)
+    def __init__(self, constraint: Constraint, automaton: Automaton) -> None:
+        super().__init__(constraint, ())
+        self._automaton = automaton
         self._value = 0
 
     def _see(self, time: Fraction, state: int) -> None:
@@ -147,15 +147,18 @@ def clocked(problem: Problem, table: AtomTable) -> list[Clocked]:
     Raises:
         SafegenError: one counts steps.
     """
-    found = []
+    found: list[Clocked] = []
     for constraint in problem.constraints:
-        kind = _TIMED.get(constraint.operator, _Untimed)
-        if kind is not _Untimed and not constraint.exact:
+        tests = constraint_tests(constraint, table)
+        timed = _TIMED.get(constraint.operator)
+        if timed is None:
+            found.append(_Untimed(constraint, automaton_of(constraint, tests, table)))
+            continue
+        if not constraint.exact:
             raise SafegenError(
                 f'{constraint_text(constraint)} counts steps, and the actions of '
                 f'{problem.domain.name} take time: write the constraint in PDDL, in seconds',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
-        tests = [compile_test(condition(f, table)) for f in constraint.arguments]
-        found.append(kind(constraint, tests))
+        found.append(timed(constraint, tests))
     return found

@@ -16,7 +16,7 @@ time on, or in a window, that begins after the end of the plan must hold in its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -222,7 +222,7 @@ def _hold_after(f: Test, begin: int) -> Automaton:
     )
 
 
-AUTOMATA: dict[str, Callable[..., Automaton]] = {
+_AUTOMATA: dict[str, Callable[..., Automaton]] = {
     'always': _always,
     'sometime': _sometime,
     'at-most-once': _at_most_once,
@@ -234,7 +234,6 @@ AUTOMATA: dict[str, Callable[..., Automaton]] = {
     'hold-during': _hold_during,
     'hold-after': _hold_after,
 }
-"""The automaton of each operator, made of the tests of its formulas and of its times."""
 
 REASON = {
     'always': '{0} must hold in every state and does not',
@@ -252,11 +251,33 @@ REASON = {
 }
 
 
+def constraint_tests(constraint: Constraint, table: AtomTable) -> list[Test]:
+    """The tests of a constraint's formulas; one that asks for more counts unless it is false."""
+    formulas = [condition(formula, table) for formula in constraint.arguments]
+    first, *others = map(compile_test, formulas)
+    doubtful = constraint.operator in _TRIGGERED and not is_total(formulas[0])
+    return [_possible(constraint.arguments[0], table) if doubtful else first, *others]
+
+
+def automaton_of(constraint: Constraint, tests: Sequence[Test], table: AtomTable) -> Automaton:
+    """The automaton of a constraint, of its `constraint_tests`."""
+    if constraint.operator == 'at-most-once':
+        (formula,) = constraint.arguments
+        if not is_total(condition(formula, table)):
+            return _without_doubt(tests[0], _possible(formula, table))
+    return _AUTOMATA[constraint.operator](*tests, *constraint.times)
+
+
+def _possible(formula: Formula, table: AtomTable) -> Test:
+    """Whether a formula is not false, as far as its numbers have values."""
+    false = compile_test(condition(formula, table, positive=False))
+    return lambda state: not false(state)
+
+
 class MonitorSet:
     """The automata of all constraints of a problem.
 
-    Where actions are durative they follow steps and know no seconds: they watch what every plan of
-    single steps has to keep (see `flatten.sequential`), and `verify.clocked` watches the rest.
+    Where actions are durative they know no seconds: they watch `flatten.sequential` constraints.
 
     Args:
         problem: the problem.
@@ -281,19 +302,10 @@ class MonitorSet:
                     self._watching.setdefault(bit, []).append(monitor)
 
     def _monitor(self, constraint: Constraint) -> tuple[ConstraintMonitor, int]:
-        formulas = [condition(f, self.table) for f in constraint.arguments]
-        tests = [compile_test(formula) for formula in formulas]
-        automaton = AUTOMATA[constraint.operator](*tests, *constraint.times)
-        if not is_total(formulas[0]):
-            possible = self._possible(constraint.arguments[0])
-            if constraint.operator in _TRIGGERED:
-                tests[0] = possible
-                automaton = AUTOMATA[constraint.operator](*tests, *constraint.times)
-            elif constraint.operator == 'at-most-once':
-                automaton = _without_doubt(tests[0], possible)
+        automaton = automaton_of(constraint, constraint_tests(constraint, self.table), self.table)
         mask = 0
-        for formula in formulas:
-            mask |= formula.mask
+        for formula in constraint.arguments:
+            mask |= condition(formula, self.table).mask
         width = automaton.largest.bit_length()
         shift = self._place
         self._place += width
@@ -302,11 +314,6 @@ class MonitorSet:
             automaton.pending, automaton.violated, shift, (1 << width) - 1,
         )  # fmt: skip
         return monitor, automaton.horizon
-
-    def _possible(self, formula: Formula) -> Test:
-        """Whether a formula is not false, as far as its numbers have values."""
-        false = compile_test(condition(formula, self.table, positive=False))
-        return lambda state: not false(state)
 
     def start(self, state: int) -> Standing:
         """The standing after the initial state."""

@@ -17,10 +17,11 @@ from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
 
-from safegen_ros.pddl.ground import GroundAction, goal_tests
+from safegen_ros.pddl.ground import GroundAction, NumericAction, goal_tests
 from safegen_ros.pddl.model import (
     Problem,
 )
+from safegen_ros.pddl.numbers import WIDTH
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
@@ -132,7 +133,7 @@ class _Run:
         pairs = zip(self._plan.steps, self._plan.times, strict=True)
         for index, (step, (start, duration)) in enumerate(pairs):
             name, begin = _name(self._plan, index), Fraction(start)
-            first, *last = self._proof.actions.happenings(step)
+            first, *last = self._proof.actions.happenings(step, duration)
             if not last:
                 found.append(_Happening(begin, index, first, name))
                 continue
@@ -167,18 +168,29 @@ class _Run:
             self._check_apart(each, more, less)
             added, deleted = added | more, deleted | less
         self._lasting += [each.begins for each in together if each.begins is not None]
-        self._state = self._proof.actions.table.closed((self._state & ~deleted) | added)
+        after = self._changed(together, (self._state & ~deleted) | added)
+        self._state = self._proof.actions.table.closed(after)
         self._time = time
         self._after.append(together)
         for clock in self._clocks:
             clock.see(time, self._state)
         self._note()
 
+    def _changed(self, together: list[_Happening], after: int) -> int:
+        """The state after some happenings, with the numbers that they change."""
+        before = self._state
+        for each in together:
+            if isinstance(each.action, NumericAction):
+                number = each.action.changes.after(before)
+                before, after = (state >> WIDTH << WIDTH | number for state in (before, after))
+        return after
+
     def _check(self, action: GroundAction, index: int, needs: str) -> None:
         if not action.applicable(self._state):
-            missing = self._proof.actions.grounder.unsatisfied(action.step, self._state)
-            what = f'{needs} {joined(missing, " and ")}, which does not hold {self._moment()}'
-            raise _Refused(index, what, missing)
+            missing, numbers = self._proof.actions.missing(action, self._state)
+            what = joined(missing, ' and ') or 'other numbers'
+            reason = f'{needs} {what}, which does not hold {self._moment()}'
+            raise _Refused(index, f'{reason}: {numbers}' if numbers else reason, missing)
 
     def _check_duration(self, happening: _Happening) -> None:
         """Checks the duration of a step that starts; plans are written to `EPSILON`."""
@@ -210,8 +222,12 @@ class _Run:
             both = proof.actions.reads(happening.action) & (more | less)
             both |= proof.actions.reads(other.action) & (added | deleted)
             both |= (added & less) | (deleted & more)
-            if both:
-                atoms = [atom_text(atom) for atom in proof.actions.table.atoms(both)]
+            numbers = proof.actions.touched(happening.action).clash(
+                proof.actions.touched(other.action)
+            )
+            if both or numbers:
+                over = (*proof.actions.table.atoms(both), *sorted(numbers))
+                atoms = [atom_text(each) for each in over]
                 raise _Refused(
                     happening.index,
                     f'at {_seconds(happening.time)} s {other.name} and {happening.name} interfere '

@@ -5,34 +5,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
-from functools import reduce
-from operator import add, mul, sub, truediv
 
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.formulas import bindings
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import (
+    DURATION,
+    Action,
     Atom,
     AtomFormula,
+    Comparison,
+    Effect,
     Exists,
     Expression,
     Forall,
     Formula,
     Moment,
+    NumericEffect,
     Problem,
+    functions_of,
     subformulas,
 )
+from safegen_ros.pddl.numbers import NoNumber, NumberTable, Values, comparisons
 from safegen_ros.pddl.plan import Plan, Step
 
 EPSILON = Fraction(1, 1000)
 """Least time between two happenings that interfere, and by how much a duration may differ [s]."""
 
 _DIGITS = Decimal('0.001')  # of a duration that has to be rounded
-_OPERATIONS = {'+': add, '-': sub, '*': mul, '/': truediv}
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The functions that a happening reads, adds to, and changes otherwise."""
+
+    read: frozenset[Atom]
+    added: frozenset[Atom]
+    assigned: frozenset[Atom]
+
+    def clash(self, other: Touched) -> frozenset[Atom]:
+        """The functions over which two happenings interfere; both may add to one."""
+        changed, others = self.added | self.assigned, other.added | other.assigned
+        read = (self.read & others) | (other.read & changed)
+        return read | (self.assigned & others) | (other.assigned & changed)
 
 
 class TimedActions:
@@ -52,8 +72,11 @@ class TimedActions:
         self._parts = replace(problem, domain=replace(domain, actions=actions))
         self.table = AtomTable(self._parts, fold_static=fold_static)
         self._derived = domain.derived_predicates()
-        self.grounder = Grounder(self._parts, self.table)
+        self._grounding = Grounder(self._parts, self.table)
+        self._lasting: dict[str, Grounder] = {}  # of actions whose effects depend on a duration
+        self.numbers = self.table.numbers or NumberTable(problem, frozenset(), True)
         self._reads: dict[Step, int] = {}
+        self._touched: dict[Step, Touched] = {}
 
     def timed(self, plan: Plan) -> Plan:
         """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
@@ -65,22 +88,45 @@ class TimedActions:
             duration = self.least_duration(step, state)
             times.append((decimal_of(now), duration))
             now += Fraction(duration) + EPSILON
-            for action in self.happenings(step):
-                state = action.apply(state)
+            try:
+                for action in self.happenings(step, duration):
+                    state = action.apply(state)
+            except NoNumber:
+                pass  # the plan fails here or earlier
         return Plan(plan.steps, tuple(times))
 
-    def happenings(self, step: Step) -> list[GroundAction]:
-        """The happenings of a step, in order."""
+    def happenings(self, step: Step, duration: Decimal) -> list[GroundAction]:
+        """The happenings of a step that takes some time [s], in order."""
         if step.action not in self.problem.domain.durative:
-            return [self.grounder.action(step)]
-        return [self._part(step, moment) for moment in (Moment.AT_START, Moment.AT_END)]
+            return [self._grounding.action(step)]
+        ends = (Moment.AT_START, Moment.AT_END)
+        return [self._part(step, moment, duration) for moment in ends]
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""
-        return self._part(step, Moment.OVER_ALL)
+        return self._part(step, Moment.OVER_ALL, Decimal(0))
 
-    def _part(self, step: Step, moment: Moment) -> GroundAction:
-        return self.grounder.action(Step(_part_name(moment, step.action), step.arguments))
+    def _part(self, step: Step, moment: Moment, duration: Decimal) -> GroundAction:
+        name = _part_name(moment, step.action)
+        numeric = self._parts.domain.actions[name].numeric
+        if any(read == DURATION for each in numeric for read in functions_of(each.value)):
+            schema = self.problem.domain.durative[step.action]
+            name = f'{name} {duration.normalize()}'
+            if name not in self._lasting:
+                self._lasting[name] = self._grounder_of(part(schema, moment, duration), name)
+        return self._grounder(name).action(Step(name, step.arguments))
+
+    def _grounder_of(self, action: Action, name: str) -> Grounder:
+        domain = replace(self._parts.domain, actions={name: action})
+        return Grounder(replace(self._parts, domain=domain), self.table)
+
+    def _grounder(self, name: str) -> Grounder:
+        return self._lasting.get(name, self._grounding)
+
+    def missing(self, action: GroundAction, state: int) -> tuple[tuple[str, ...], str]:
+        """What an action that does not apply lacks, as PDDL, and numbers in words."""
+        grounder = self._grounder(action.step.action)
+        return grounder.unsatisfied(action.step, state), grounder.numbers(action.step, state)
 
     def least_duration(self, step: Step, state: int) -> Decimal:
         """How long a step takes that starts in a state, if nobody says otherwise [s]."""
@@ -96,35 +142,72 @@ class TimedActions:
         schema = self.problem.domain.durative[step.action]
         names = (name for name, _ in schema.parameters)
         binding = dict(zip(names, step.arguments, strict=True))
-        return [(operator, self._value(each, binding)) for operator, each in schema.duration]
+        values = self.numbers.values(state)
+        return [
+            (operator, self._value(bound(each, binding), values))
+            for operator, each in schema.duration
+        ]
 
-    def _value(self, expression: Expression, binding: Mapping[str, str]) -> Fraction | None:
-        if isinstance(expression, Decimal):
-            return Fraction(expression)
-        if isinstance(expression, AtomFormula):
-            found = self.problem.values.get(_atom(expression, binding))
-            return None if found is None else Fraction(found)
-        parts = [self._value(each, binding) for each in expression.parts]
-        known = [each for each in parts if each is not None]
-        if len(known) < len(parts) or (expression.operator == '/' and 0 in known[1:]):
+    def _value(self, expression: Expression, values: Values) -> Fraction | None:
+        try:
+            return Fraction(self.numbers.evaluation(expression)(values))
+        except NoNumber:
             return None
-        if expression.operator == '-' and len(known) == 1:
-            return -known[0]
-        return reduce(_OPERATIONS[expression.operator], known)
+
+    def _schema(self, action: GroundAction) -> Action:
+        name = action.step.action
+        return self._grounder(name).problem.domain.actions[name]
 
     def reads(self, action: GroundAction) -> int:
         """Every atom that the conditions of an action speak of, whatever comes of them."""
         found = self._reads.get(action.step)
         if found is None:
-            schema = self._parts.domain.actions[action.step.action]
+            schema = self._schema(action)
             names = (name for name, _ in schema.parameters)
             binding = dict(zip(names, action.step.arguments, strict=True))
             found = self._mentioned(schema.precondition, binding)
-            for effect in schema.effects:
+            effects: tuple[Effect | NumericEffect, ...] = (*schema.effects, *schema.numeric)
+            for effect in effects:
                 for inner in bindings(effect.variables, self.table.objects):
                     found |= self._mentioned(effect.condition, {**binding, **inner})
             self._reads[action.step] = found
         return found
+
+    def touched(self, action: GroundAction) -> Touched:
+        """The numbers that an action reads and changes, whatever comes of its conditions."""
+        found = self._touched.get(action.step)
+        if found is None:
+            found = self._touched[action.step] = self._touch(action)
+        return found
+
+    def _touch(self, action: GroundAction) -> Touched:
+        schema = self._schema(action)
+        names = (name for name, _ in schema.parameters)
+        binding = dict(zip(names, action.step.arguments, strict=True))
+        read: list[Comparison | Expression] = []
+        read += comparisons(schema.precondition, self.table.objects, binding)
+        if schema.name.startswith(Moment.AT_START.value):
+            durative = self.problem.domain.durative[schema.name.removeprefix('at start ')]
+            read += [bound(value, binding) for _, value in durative.duration]
+        added: set[Atom] = set()
+        assigned: set[Atom] = set()
+        effects: tuple[Effect | NumericEffect, ...] = (*schema.effects, *schema.numeric)
+        for effect in effects:
+            for inner in bindings(effect.variables, self.table.objects):
+                full = {**binding, **inner}
+                read += comparisons(effect.condition, self.table.objects, full)
+                if isinstance(effect, NumericEffect):
+                    read.append(bound(effect.value, full))
+                    adding = effect.operator in ('increase', 'decrease')
+                    (added if adding else assigned).add(_atom(effect.target, full))
+        functions = (_atom(each, {}) for each in functions_of(*read))
+        changing = self.numbers.changing
+        return Touched(
+            *(
+                frozenset(each for each in part_ if each[0] in changing)
+                for part_ in (functions, added, assigned)
+            )
+        )
 
     def _mentioned(self, formula: Formula, binding: Mapping[str, str]) -> int:
         if isinstance(formula, AtomFormula):

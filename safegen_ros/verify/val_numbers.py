@@ -59,7 +59,7 @@ def expression(read: Expression) -> Expression:
         return read
     first, *others = map(expression, read.parts)
     if not others:
-        return Arithmetic(read.operator, (first,))
+        return Arithmetic(read.operator, (Decimal(0), first))
     return reduce(lambda left, right: Arithmetic(read.operator, (left, right)), others, first)
 
 

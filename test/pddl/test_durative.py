@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from support import strategies, temporal
 
 from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
@@ -27,7 +28,7 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.reader import read_domain
-from safegen_ros.pddl.writer import domain_text, expression_text
+from safegen_ros.pddl.writer import domain_text, expression_text, formula_text
 
 
 def _domain(
@@ -102,6 +103,10 @@ def test_an_effect_may_depend_on_the_duration() -> None:
          'an effect at end under a condition at start'),
         (_domain('(<= ?duration 5)', effect='(at end (increase (total-cost) ?duration))'),
          'an effect of move that depends on ?duration, which has no single value,'),
+        (_domain(condition='(over all (> (distance ?b ?a) 3))',
+                 effect='(at start (increase (distance ?a ?b) 1))'),
+         'an action of which the end of move depends on distance, which its start changes for '
+         'other objects or under a condition'),
     ],
 )  # fmt: skip
 def test_what_is_not_supported(text: str, what: str) -> None:
@@ -110,6 +115,19 @@ def test_what_is_not_supported(text: str, what: str) -> None:
     assert [(e.code, e.what) for e in caught.value.errors] == [
         (ErrorCode.UNSUPPORTED_FEATURE, f'{what} is not supported')
     ]
+
+
+def test_numbers_that_change_at_both_ends_are_one_step() -> None:
+    text = _domain(
+        condition='(over all (>= (distance ?a ?b) 3))',
+        effect='(and (at start (decrease (distance ?a ?b) 2)) (at end (scale-up (distance ?a ?b) '
+        '?duration)))',
+    )
+    move = read_domain(text).actions['move']
+    assert formula_text(move.precondition) == '(>= (- (distance ?a ?b) 2) 3)'
+    (change,) = move.numeric
+    assert change.operator == 'assign'
+    assert expression_text(change.value) == '(* (- (distance ?a ?b) 2) 5)'
 
 
 @pytest.mark.parametrize(
@@ -143,12 +161,12 @@ def test_a_domain_reads_back(seed: int) -> None:
 def test_a_step_does_what_start_and_end_do(seed: int) -> None:
     """Where nothing happens beside an action, its step is the action."""
     rng = random.Random(seed)
-    problem = temporal.problem(rng)
+    problem = temporal.problem(rng, numbers=rng.random() < 0.5)
     domain = problem.domain
     parts = {
         found.name: found
         for action in domain.durative.values()
-        for found in (part(action, moment) for moment in Moment)
+        for found in (part(action, moment, action.duration[0][1]) for moment in Moment)
     }
     all_of = replace(problem, domain=replace(domain, actions={**domain.actions, **parts}))
     grounder = Grounder(all_of)
@@ -159,12 +177,11 @@ def test_a_step_does_what_start_and_end_do(seed: int) -> None:
             for moment in Moment
         )
         atoms = {strategies.ground_atom(rng, domain, problem.objects) for _ in range(4)}
-        before = grounder.table.encode(atoms)
-        between = start.apply(before)
-        applies = (
-            start.applicable(before) and during.applicable(between) and end.applicable(between)
-        )
+        before = grounder.table.encode({*atoms, *filter(is_value, problem.init)})
         flat = grounder.action(step)
-        assert flat.applicable(before) == applies
-        if flat.applicable(before):
-            assert flat.apply(before) == end.apply(between)
+        between = start.apply(before) if start.applicable(before) else None
+        if between is None or not (during.applicable(between) and end.applicable(between)):
+            assert not flat.applicable(before)
+            continue
+        assert flat.applicable(before)
+        assert flat.apply(before) == end.apply(between)

@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 
-from safegen_ros.pddl.flatten import flatten
-from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.deciding import settled
+from safegen_ros.pddl.facts import is_value, told_value
+from safegen_ros.pddl.flatten import NotSequential, flatten
+from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import (
+    DURATION,
     Action,
     AtomFormula,
     DurativeAction,
@@ -21,50 +24,65 @@ from safegen_ros.pddl.model import (
     conjuncts,
     walk,
 )
+from safegen_ros.pddl.numbers import NoNumber
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.timed_actions import TimedActions
 from support import strategies
 
 Effects = tuple[tuple[Moment, Effect], ...]
 
+ANY = Decimal(1)  # no effect depends on it
 DURATIONS = ('1', '1', '2', '0.5', '2.5')
 
 
-def problem(rng: random.Random) -> Problem:
+def problem(rng: random.Random, numbers: bool = False) -> Problem:
     """A random problem of which most actions take time; its deadlines are in seconds."""
-    found = strategies.toggles(rng)
+    found = strategies.toggles(rng, numbers=numbers)
     actions = [
         replace(
             each, effects=tuple(e for _, e in _clear([(Moment.AT_END, e) for e in each.effects]))
         )
         for each in found.domain.actions.values()
     ]
-    durative = {
-        action.name: _durative(rng, action)
-        for number, action in enumerate(actions)
-        if not number or rng.random() < 0.8
-    }
-    flat = {a.name: flatten(durative[a.name]) if a.name in durative else a for a in actions}
+    durative: dict[str, DurativeAction] = {}
+    flat: dict[str, Action] = {}
+    for number, action in enumerate(actions):
+        flat[action.name] = action
+        if number and rng.random() < 0.2:
+            continue
+        try:
+            lasting = _durative(rng, action)
+            flat[action.name] = flatten(lasting)
+            durative[action.name] = lasting
+        except NotSequential:
+            continue
     domain = replace(found.domain, actions=flat, durative=durative)
+    if not durative:
+        return problem(rng, numbers)
     windows = ('hold-during', 'hold-after')  # of which VAL is no judge either
     constraints = tuple(
         replace(c, times=(), exact=tuple(map(Decimal, c.times)))
         for c in found.constraints
         if c.operator not in windows or rng.random() < 0.2
     )
-    return replace(found, domain=domain, constraints=constraints)
+    facts = frozenset(filter(is_value, found.init))  # other functions decide now
+    values = {**found.values, **dict(map(told_value, facts))}
+    init = found.init - facts
+    return settled(replace(found, domain=domain, constraints=constraints, init=init, values=values))
 
 
 def _durative(rng: random.Random, action: Action) -> DurativeAction:
     moments = list(Moment)
     conditions = tuple((rng.choice(moments), part) for part in conjuncts(action.precondition))
-    effects: Effects = tuple(
-        (rng.choice((Moment.AT_START, Moment.AT_END)), effect) for effect in action.effects
-    )
+    ends = (Moment.AT_START, Moment.AT_END)
+    effects: Effects = tuple((rng.choice(ends), effect) for effect in action.effects)
     if rng.random() < 0.95:
         effects = _clear(effects)
     duration = (('=', Decimal(rng.choice(DURATIONS))),)
-    return DurativeAction(action.name, action.parameters, duration, conditions, effects)
+    numeric = [(rng.choice(ends), effect) for effect in action.numeric]
+    timely = [(m, replace(e, value=DURATION) if rng.random() < 0.2 else e) for m, e in numeric]
+    both = (*effects, *timely)
+    return DurativeAction(action.name, action.parameters, duration, conditions, both)
 
 
 def _clear(effects: Iterable[tuple[Moment, Effect]]) -> Effects:
@@ -92,7 +110,7 @@ def plan(rng: random.Random, problem: Problem) -> Plan:
     state, now = timed.table.encode(problem.init), Decimal(0)
     placed: list[tuple[Decimal, Decimal, Step]] = []
     for _ in range(rng.randint(0, 6) if steps else 0):
-        possible = [s for s in steps if timed.happenings(s)[0].applicable(state)]
+        possible = [s for s in steps if timed.happenings(s, ANY)[0].applicable(state)]
         step = rng.choice(possible if possible and rng.random() < 0.85 else steps)
         duration = Decimal(0)
         if step.action in problem.domain.durative:
@@ -101,13 +119,22 @@ def plan(rng: random.Random, problem: Problem) -> Plan:
             if rng.random() < 0.04:
                 duration += Decimal('0.5')
         if rng.random() < 0.5:
-            for action in timed.happenings(step):
-                state = action.apply(state)
+            state = _after(state, timed.happenings(step, duration))
             placed.append((now, duration, step))
             now += duration + rng.choice((Decimal(0), Decimal('0.5')))
         else:
             start = max(Decimal(0), now - rng.choice((Decimal(0), Decimal('0.5'), Decimal(1))))
             placed.append((start, duration, step))
-            state = timed.happenings(step)[0].apply(state)
+            state = _after(state, timed.happenings(step, duration)[:1])
     placed.sort(key=lambda each: each[0])
     return Plan(tuple(step for _, _, step in placed), tuple((at, long) for at, long, _ in placed))
+
+
+def _after(state: int, happenings: list[GroundAction]) -> int:
+    """The state after some happenings; the same where numbers cannot be changed."""
+    try:
+        for action in happenings:
+            state = action.apply(state)
+    except NoNumber:
+        return state
+    return state

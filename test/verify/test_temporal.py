@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from support import strategies, temporal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction
-from safegen_ros.pddl.model import And, AtomFormula, Constraint, Problem
+from safegen_ros.pddl.model import Action, And, AtomFormula, Constraint, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search.budget import SearchLimit
@@ -168,6 +169,61 @@ def test_the_search_takes_one_step_at_a_time() -> None:
         solve(_problem('(always (not (lit)))', goal='(seen)'))
 
 
+ROBOT = read_domain("""(define (domain robot)
+  (:requirements :durative-actions :numeric-fluents)
+  (:predicates (there) (sent)) (:functions (battery) (need) (rate))
+  (:durative-action move :parameters () :duration (= ?duration (need))
+    :condition (and (at start (>= (battery) (need))) (over all (>= (battery) 2)))
+    :effect (and (at end (there)) (at end (decrease (battery) (* 2 ?duration)))))
+  (:durative-action charge :parameters () :duration (and (>= ?duration 1) (<= ?duration 9))
+    :condition () :effect (at end (increase (battery) (* (rate) ?duration))))
+  (:durative-action drain :parameters () :duration (= ?duration 1)
+    :condition () :effect (at start (decrease (battery) 3)))
+  (:durative-action reset :parameters () :duration (= ?duration 1)
+    :condition () :effect (at start (assign (battery) 5)))
+  (:durative-action slow :parameters () :duration (= ?duration 1)
+    :condition () :effect (at start (increase (need) 1))))""")
+
+
+@pytest.mark.parametrize(
+    ('plan', 'category', 'said'),
+    [
+        ('0: (move) [4]', SUCCESS, ''),
+        ('(move)', SUCCESS, 'in 4 s'),
+        ('(slow) (move)', SUCCESS, 'in 6.001 s'),
+        ('0: (slow) [1] 1: (move) [4]', PRECONDITION, 'and its duration must be 5 s'),
+        ('0: (slow) [1] 0: (move) [4]', PRECONDITION, 'interfere over (need)'),
+        ('0: (drain) [1] 0: (drain) [1] 1: (move) [4]', PRECONDITION,
+         'at 1 s the start of step 3 (move) needs (>= (battery) (need)), which does not hold from '
+         '0 s on, after the start of step 1 (drain) and the start of step 2 (drain): (battery) is '
+         '2, (need) is 4'),
+        ('0: (move) [4] 1: (drain) [1] 2: (drain) [1] 3: (drain) [1]', PRECONDITION,
+         'step 1 (move) lasts until 4 s and needs all the time (>= (battery) 2), which does not '
+         'hold from 3 s on, after the end of step 3 (drain) and the start of step 4 (drain): '
+         '(battery) is -1'),
+        ('0: (charge) [1.5] 0: (drain) [1] 0: (drain) [1] 2: (move) [4]', SUCCESS, ''),
+        ('0: (reset) [1] 0: (drain) [1]', PRECONDITION, 'interfere over (battery)'),
+        ('0: (reset) [1] 0.5: (drain) [1]', Category.GOAL_NOT_SATISFIED, 'without (there)'),
+    ],
+)  # fmt: skip
+def test_numbers_change_at_their_moments(plan: str, category: Category, said: str) -> None:
+    text = '(:init (= (battery) 8) (= (need) 4) (= (rate) 2)) (:goal (there))'
+    problem = read_problem(f'(define (problem p) (:domain robot) {text})', ROBOT)
+    verdict = verify(problem, plan)
+    assert (verdict.category, said in verdict.reason) == (category, True), verdict.reason
+
+
+def test_a_constraint_over_a_number_counts_seconds() -> None:
+    text = '(:init (= (battery) 8) (= (need) 4) (= (rate) 2)) (:goal (there))'
+    low = '(:constraints (and (always (>= (battery) 0)) (within 4.5 (<= (battery) 0))))'
+    problem = read_problem(f'(define (problem p) (:domain robot) {text} {low})', ROBOT)
+    assert verify(problem, '0: (move) [4]').ok
+    assert not verify(problem, '1: (move) [4]').ok
+    broken = verify(problem, '0: (move) [4] 4: (drain) [1]')
+    assert broken.category is Category.SAFETY_VIOLATION
+    assert '(always (>= (battery) 0))' in broken.reason
+
+
 # By definition: every constraint is looked at with the whole trajectory at hand.
 
 
@@ -233,13 +289,17 @@ def _as_val(problem: Problem) -> TemporalProof:
     proof = TemporalProof(problem)
     actions = proof.actions
 
-    def reads(action: GroundAction) -> int:
-        schema = actions._parts.domain.actions[action.step.action]
-        names = (name for name, _ in schema.parameters)
-        binding = dict(zip(names, action.step.arguments, strict=True))
-        return actions._mentioned(schema.precondition, binding)
+    whole = actions._schema
 
-    actions.reads = reads  # type: ignore[method-assign]
+    def schema(action: GroundAction) -> Action:
+        found = whole(action)
+        return replace(
+            found,
+            effects=tuple(each for each in found.effects if each.condition == And(())),
+            numeric=tuple(each for each in found.numeric if each.condition == And(())),
+        )
+
+    actions._schema = schema  # type: ignore[method-assign]
     return proof
 
 
@@ -251,8 +311,9 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
     theirs = opinion.verdict.category
     if ours.category is theirs:
         return ''
-    if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why
-        return '' if opinion.output.rstrip().endswith('Failed plans:\n plan') else opinion.output
+    if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why, or refuses types
+        stopped = opinion.output.rstrip().endswith('Failed plans:\n plan')
+        return '' if stopped or 'fail type-checking' in opinion.output else opinion.output
     if 'interfere' in ours.reason:
         ours = _as_val(problem).verify(plan)
         if ours.category is theirs:
@@ -272,7 +333,7 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
 @given(strategies.SEEDS)
 def test_agrees_with_val_over_time(seed: int) -> None:
     rng = random.Random(seed)
-    problem = temporal.problem(rng)
+    problem = temporal.problem(rng, numbers=rng.random() < 0.5)
     validator = Validator(problem)
     for _ in range(2):
         plan = temporal.plan(rng, problem)

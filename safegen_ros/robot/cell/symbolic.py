@@ -110,15 +110,15 @@ class SymbolicCell:
 
     def _last(self, timed: TimedActions, step: Step) -> None:
         """Carries out an action with a duration."""
-        start, end = timed.happenings(step)
         bits = timed.table.encode(self._state)
-        seconds = float(timed.least_duration(step, bits))
+        duration = timed.least_duration(step, bits)
+        start, end = timed.happenings(step, duration)
         self._become(self._disturb(step, timed.table.decode(start.apply(bits))))
-        self._wait(seconds)
+        self._wait(float(duration))
         bits = timed.table.encode(self._state)
         for needed in (timed.during(step), end):
             if not needed.applicable(bits):
-                missing = ' and '.join(timed.grounder.unsatisfied(needed.step, bits))
+                missing = ' and '.join(timed.missing(needed, bits)[0])
                 raise RobotError(
                     f'while {step} runs, {missing} does not hold, which it needs: '
                     'look at the cell before the next goal',
