@@ -45,57 +45,56 @@ class Options:
     """
 
     time_budget_s: float = _option(
-        120.0, 'for planning and execution together [s]', flag='time_budget', verbs=_EVERY
+        120.0, 'seconds for planning and execution together', flag='time_budget', verbs=_EVERY
     )
     max_attempts: int = _option(
         0,
-        'attempts of the model; 0 takes what is configured',
+        'maximum number of attempts of the model (0: from config)',
         flag='attempts',
         most=255,
         verbs=('plan',),
     )
     search_fallback: bool = _option(
         True,
-        'whether the search planner may answer when the model gives up',
+        'let the search planner answer when the model gives up',
         flag='search',
         verbs=_EVERY,
     )
     seed: int = _option(
         0,
-        'seed of the model; 0 takes the configured one',
+        'seed of the model (0: from config)',
         flag='seed',
         most=2**31 - 1,
         verbs=_EVERY,
     )
     strategy: str = _option(
         '',
-        'planners to try, in order, with commas between them; empty takes what is configured: '
-        '{levels}',
+        'planners to try, in order, comma-separated (default: from config): {levels}',
         flag='strategy',
         verbs=_EVERY,
     )
     feedback: str = _option(
         '',
-        'what a retry is told of a refused plan: {feedback}; empty takes what is configured',
+        'content of a retry prompt (default: from config): {feedback}',
         flag='feedback',
         verbs=_EVERY,
     )
     max_replans: int = _option(
         0,
-        'how often to plan again when the world is not as proved',
+        'number of replans when the world is not as proved',
         flag='replans',
         most=255,
         verbs=('run',),
     )
     approval: bool = _option(
         False,
-        "whether each plan waits for approval, here or by 'safegen approve'",
+        "wait for approval of each plan, here or by 'safegen approve'",
         flag='--approve',
         verbs=('run',),
     )
     approval_timeout_s: float = _option(
         0.0,
-        'how long it waits; 0 takes what is configured [s]',
+        'seconds to wait for approval (0: from config)',
         flag='approval_timeout',
         verbs=('run',),
     )
@@ -104,28 +103,27 @@ class Options:
     translate_only: bool = False
     accept_reading: str = _option(
         '',
-        'with words: run the reading of this digest, and no other one',
+        'with words: digest of the only reading that may run',
         flag='accept_reading',
         verbs=('run',),
     )
     request: str = ''
     step_by_step: bool = _option(
         False,
-        'choose one proved step after the other, from what is seen then',
+        'choose one proved step at a time, each from a new observation',
         flag='--step-by-step',
         verbs=('run',),
     )
     max_steps: int = _option(
         0,
-        'most steps of a goal step by step; 0 takes what is configured',
+        'maximum number of steps, with --step-by-step (0: from config)',
         flag='max_steps',
         most=10_000,
         verbs=('run',),
     )
     from_current: bool = _option(
         False,
-        'start from where the last goal has left the world, not from the initial state of the '
-        'problem',
+        'start from the last known world, not from the initial state of the problem',
         flag='--from-current',
         verbs=('run',),
     )

@@ -81,19 +81,18 @@ class Parameter:
 AUTOSTART = Parameter(
     'autostart',
     True,
-    'whether the node configures and activates itself when it starts, after those that it needs',
+    'configure and activate the node at its start, after the nodes that it needs',
     argument=EVERY,
 )
 REFUSE_UNKNOWN = Parameter(
     'refuse_unknown_parameters',
     False,
-    'whether a parameter that no node has is an error, as it always is for the real arm, and not '
-    'a warning',
+    'refuse a parameter that no node has, as with the real arm, instead of a warning',
 )
 SITE_FILE = Parameter(
     'site_file',
     '',
-    'YAML with the rules of the site, which bind every goal; empty: none',
+    'YAML with the rules of the site, which bind every goal (empty: none)',
     fixed=True,
     kind='path',
     argument=EVERY,
@@ -101,8 +100,8 @@ SITE_FILE = Parameter(
 OPERATORS_FILE = Parameter(
     'operators_file',
     '',
-    'file with the public keys of operators and senders: goals and commands must then be signed; '
-    'empty: no signature is required',
+    'file with the public keys of operators and senders, whose goals and commands must then '
+    'be signed (empty: no signature is required)',
     fixed=True,
     kind='path',
     argument=EVERY,
@@ -112,17 +111,17 @@ _NODE = (AUTOSTART, REFUSE_UNKNOWN, SITE_FILE, OPERATORS_FILE)
 _JOURNAL = Parameter(
     'journal',
     '',
-    'folder of the records, in which the node writes down every goal; empty: that of '
-    'SAFEGEN_RUNS_DIR, else runs/ in the working directory',
+    'folder of the records of every goal (empty: SAFEGEN_RUNS_DIR, else runs/ in the working '
+    'directory)',
 )
 _TIME_BUDGET = Parameter(
-    'time_budget', 300.0, 'time for goals that carry no budget [s]', 1.0, 86400.0
+    'time_budget', 300.0, 'time budget of a goal without one [s]', 1.0, 86400.0
 )
 
 USE_SIM_TIME = Parameter(
     'use_sim_time',
     False,
-    'whether stamps and timers follow /clock, which a simulated cell publishes',
+    'take stamps and timers from /clock, which a simulated cell publishes',
     argument=SIM,
 )
 """Declared by rclpy for each node."""
@@ -133,114 +132,124 @@ PLANNER = (
     Parameter(
         'model',
         'models/safegen-mini',
-        'folder of a transformers model; a relative one is looked up in the working directory, '
-        'then in the data folder of the package. Or http://HOST:PORT/v1#MODEL for a server, or '
-        'vllm:FOLDER',
+        'model: a transformers folder (relative to the working directory, else to the data '
+        'folder of the package), http://HOST:PORT/v1#MODEL for a server, or vllm:FOLDER',
         kind='model',
         argument=EVERY,
     ),
-    Parameter('prompts', '', 'model folder whose prompts a server gets; empty: chat, in PDDL'),
+    Parameter(
+        'prompts', '', 'model folder with the prompts for a server (empty: chat prompts in PDDL)'
+    ),
     Parameter(
         'translator',
         '',
-        'model that puts tasks in words into PDDL, named as model is; one that answers a chat, or '
-        'models/safegen-requests. Empty: the model itself where it answers a chat, else that one, '
-        'and models/safegen-words for texts that tell what there is',
+        'chat model that translates tasks in words into PDDL, named like model, or '
+        'models/safegen-requests. Empty: the model itself if it is a chat model; otherwise '
+        'models/safegen-requests, and models/safegen-words for texts that list facts',
         kind='model',
         argument=EVERY,
     ),
     Parameter(
         'arms_model',
         '',
-        'model that plans for several arms, of format boxnet, named as model is; one that answers '
-        'a chat, or models/safegen-boxnet-mini. Empty: the model itself where it answers a chat, '
-        'else that one',
+        'chat model that plans for several arms (format boxnet), named like model, or '
+        'models/safegen-boxnet-mini. Empty: the model itself if it is a chat model; '
+        'otherwise models/safegen-boxnet-mini',
     ),
     Parameter(
         'readings',
         2,
-        'independent translations of a task in words; what differs is asked back [1]',
+        'independent translations of a task in words; a difference becomes a question [1]',
         1,
         10,
     ),
-    Parameter('translation_attempts', 3, 'answers of one such translation [1]', 1, 100),
-    Parameter('device', 'auto', 'of a folder: cpu, cuda, or auto for a GPU when there is one'),
-    Parameter('four_bit', False, 'whether the weights of a folder are loaded in 4 bits, on CUDA'),
-    Parameter('api_key_env', KEY_ENV, 'name of the environment variable with the key of a server'),
-    Parameter('server_tries', 5, 'requests to a server that is down or busy [1]', 1, 100),
-    Parameter('server_silence', 60.0, 'longest silence of a server [s]', 0.1, 3600.0),
+    Parameter('translation_attempts', 3, 'maximum number of answers per translation [1]', 1, 100),
+    Parameter(
+        'device', 'auto', 'device of a model folder: cpu, cuda, or auto (a GPU where there is one)'
+    ),
+    Parameter('four_bit', False, 'load the weights of a model folder in 4 bits, on CUDA'),
+    Parameter('api_key_env', KEY_ENV, 'environment variable with the API key of a server'),
+    Parameter(
+        'server_tries', 5, 'maximum number of requests to a server that is down or busy [1]', 1, 100
+    ),
+    Parameter('server_silence', 60.0, 'timeout of a silent server [s]', 0.1, 3600.0),
     Parameter(
         'strategy',
         DEFAULT,
-        f'planners to try, in order, for goals that do not say: {", ".join(LEVELS)}',
+        f'planners to try, in order, for goals without a strategy: {", ".join(LEVELS)}',
     ),
     Parameter(
         'simple_objects',
         0,
-        'most objects of a task that is not left to the level hierarchy [1]; 0: as many as the '
-        'shipped model was trained on, by domain',
+        'maximum number of objects of a simple task, which is not left to the planner '
+        'hierarchy [1] (0: as in the training of the shipped model, by domain)',
         0,
         10_000,
     ),
     Parameter(
         'simple_open_goals',
         0,
-        'most open goals of such a task [1]; 0: as the shipped model was trained on',
+        'maximum number of open goals of a simple task [1] (0: as in the training of the '
+        'shipped model)',
         0,
         10_000,
     ),
     Parameter(
         'simple_steps',
         0,
-        'most steps of a relaxed plan for such a task, about two thirds of a real one [1]; 0: as '
-        'the shipped model was trained on',
+        'maximum number of steps of a relaxed plan of a simple task, about two thirds of a '
+        'real plan [1] (0: as in the training of the shipped model)',
         0,
         10_000,
     ),
-    Parameter('max_attempts', 5, 'attempts of the level model per goal [1]', 1, 100),
+    Parameter('max_attempts', 5, 'attempts of the planner model per goal [1]', 1, 100),
     Parameter(
         'feedback',
         DIAGNOSIS,
-        f'what a retry shows of a refused plan, for goals that do not say: {" ".join(FEEDBACK)}',
+        f'content of a retry prompt, for goals without feedback: {" ".join(FEEDBACK)}',
         choices=tuple(FEEDBACK),
     ),
-    Parameter('temperature', 0.6, 'sampling temperature [1]; 0 is greedy', 0.0, 2.0),
-    Parameter('temperature_step', 0.1, 'how much hotter each later attempt is [1]', 0.0, 2.0),
-    Parameter('temperature_max', 1.0, 'where the temperature stops rising [1]', 0.0, 2.0),
+    Parameter('temperature', 0.6, 'sampling temperature [1] (0: greedy)', 0.0, 2.0),
+    Parameter('temperature_step', 0.1, 'increase of the temperature per attempt [1]', 0.0, 2.0),
+    Parameter('temperature_max', 1.0, 'maximum temperature [1]', 0.0, 2.0),
     Parameter('top_p', 0.9, 'nucleus sampling: probability mass kept [1]', 0.01, 1.0),
-    Parameter('max_new_tokens', 1024, 'longest answer [tokens]', 1, 32768),
+    Parameter('max_new_tokens', 1024, 'maximum length of an answer [tokens]', 1, 32768),
     Parameter(
-        'seed', 0, 'seed of sampling, for goals that carry none [1]', 0, 2**31 - 1, argument=EVERY
+        'seed', 0, 'seed of sampling, for goals without one [1]', 0, 2**31 - 1, argument=EVERY
     ),
-    Parameter('search_fallback', True, 'whether the search planner may answer, where it is asked'),
+    Parameter('search_fallback', True, 'allow the search planner, where the strategy has it'),
     Parameter(
         'goals_at_once',
         1,
-        'goals that are planned together, in one batch [1]; one at a time executes',
+        'goals to plan together, in one batch [1]; one at a time executes',
         1,
         64,
     ),
-    Parameter('goals_waiting', 0, 'goals that may wait beside them; more end at once [1]', 0, 1024),
+    Parameter('goals_waiting', 0, 'goals that may wait; further goals end at once [1]', 0, 1024),
     Parameter(
-        'max_steps', 200, 'steps of a step-by-step goal, for goals that do not say [1]', 1, 10_000
+        'max_steps',
+        200,
+        'maximum number of steps of a step-by-step goal without one [1]',
+        1,
+        10_000,
     ),
     _TIME_BUDGET,
     Parameter(
         'heartbeat_timeout',
         4.0,
-        'longest time without a heartbeat of the client of a goal, where it has sent any, and of '
-        'the executor, while it executes [s]',
+        'timeout of the heartbeat of a client that has sent one, and of the executor during '
+        'an execution [s]',
         1.0,
         600.0,
     ),
     Parameter(
         'approval_timeout',
         300.0,
-        'how long a plan waits for approval, for goals that do not say [s]',
+        'time that a plan waits for approval, for goals without one [s]',
         1.0,
         86400.0,
     ),
-    Parameter('validator_timeout', 10.0, 'longest wait for a verdict [s]', 0.1, 600.0),
+    Parameter('validator_timeout', 10.0, 'timeout of a verdict [s]', 0.1, 600.0),
 )
 
 VALIDATOR = (
@@ -248,8 +257,8 @@ VALIDATOR = (
     Parameter(
         'second_opinion',
         False,
-        'whether the validator VAL must agree with every verdict; a plan is refused where not, and '
-        'so is what VAL does not judge: single steps, and other worlds than PDDL',
+        'require VAL to agree with every verdict; this refuses everything that VAL cannot '
+        'judge: single steps, and worlds other than PDDL',
     ),
 )
 """They can make the node refuse more, and never less."""
@@ -257,7 +266,7 @@ VALIDATOR = (
 _SCENE_FILE = Parameter(
     'scene_file',
     '',
-    'YAML of the robot cell, with its tool; empty for config/scene.yaml',
+    'YAML of the robot cell, with its tool (empty: config/scene.yaml)',
     kind='path',
     argument=EVERY,
 )
@@ -268,8 +277,8 @@ EXECUTOR = (
     Parameter(
         'cell',
         CELLS[0],
-        'what executes: twin, the MuJoCo twin of the arm; mycobot, the real arm; or symbolic, '
-        'which takes any domain and moves nothing',
+        'where to execute: twin (MuJoCo twin of the arm), mycobot (real arm) or symbolic '
+        '(any domain, no motion)',
         choices=(*CELLS, ARM_CELL),
         argument=SIM,
     ),
@@ -277,24 +286,22 @@ EXECUTOR = (
     Parameter(
         'view',
         ALL,
-        'which blocks are in view: all; or from above, of each tower the top one until it is '
-        'looked at',
+        'blocks in view: all, or above (only the top of each tower, until the arm looks at it)',
         choices=VIEWS,
         argument=SIM,
     ),
     Parameter(
         'start_file',
         '',
-        'PDDL problem whose initial state is how the blocks of a simulated cell stand, whatever a '
-        'task says; empty: as the task says',
+        'PDDL problem with the true initial state of a simulated cell (empty: that of the task)',
         kind='path',
         argument=SIM,
     ),
-    Parameter('step_seconds', 1.0, 'time of an action in the symbolic cell [s]', 0.0, 3600.0),
+    Parameter('step_seconds', 1.0, 'duration of an action in the symbolic cell [s]', 0.0, 3600.0),
     Parameter(
         'real_time_factor',
         0.0,
-        'simulated seconds per second of the wall clock [1]; 0 is as fast as the machine can',
+        'simulation speed relative to real time [1] (0: unlimited)',
         0.0,
         100.0,
         argument=SIM,
@@ -303,16 +310,16 @@ EXECUTOR = (
     Parameter(
         'heartbeat_timeout',
         4.0,
-        'longest time without a heartbeat of the sender or the validator during an execution, and '
-        'without being scheduled [s]',
+        'timeout of the heartbeats of sender and validator during an execution, and limit of '
+        'time without being scheduled [s]',
         1.0,
         600.0,
     ),
     Parameter(
         'rehearse',
         'real',
-        'before which motions a twin carries out the whole plan, which is refused where it '
-        'collides: real arm only, or always',
+        'when a twin rehearses the whole plan before the motion and refuses one that '
+        'collides: real (real arm only) or always',
         choices=('real', 'always'),
     ),
     *(
@@ -324,10 +331,10 @@ EXECUTOR = (
 """No value of `rehearse` leaves the rehearsal out before a real arm moves."""
 
 CONSOLE = (
-    Parameter('host', '127.0.0.1', 'address that is served; others than loopback need a token'),
-    Parameter('port', 8765, 'of that address [1]; 0 for any that is free', 0, 65535),
-    Parameter('token_file', '', 'file with the token that opens the page; empty for none'),
-    Parameter('read_only', False, 'whether nothing can be asked for from the page'),
+    Parameter('host', '127.0.0.1', 'address to listen on; others than loopback need a token'),
+    Parameter('port', 8765, 'port to listen on [1] (0: any free one)', 0, 65535),
+    Parameter('token_file', '', 'file with the token that opens the page (empty: none)'),
+    Parameter('read_only', False, 'view only; no commands'),
     _SCENE_FILE,
 )
 """Read once, at the start."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+HELP = ROOT / 'test' / 'golden' / 'help.txt'
 LONGEST = 30  # words of a sentence
 
 PHRASES = {
@@ -46,8 +47,25 @@ def pages() -> list[Path]:
     """The pages that a person reads, generated figures apart."""
     found = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'SECURITY.md')]
     found += sorted((ROOT / 'docs').glob('*.md')) + sorted((ROOT / 'docs' / 'nodes').glob('*.md'))
-    found += [ROOT / 'docs' / 'results' / 'README.md']
+    found += [ROOT / 'docs' / 'results' / 'README.md', HELP]
     return found + sorted((ROOT / 'models').glob('safegen-*/README.md'))
+
+
+def read(page: Path) -> str:
+    """The text of a page; of the help of the verbs, each description is a paragraph."""
+    text = page.read_text(encoding='utf-8')
+    if page != HELP:
+        return text
+    found = ['']
+    for line in text.splitlines():
+        if not line.startswith('│'):
+            words = '' if line.startswith(('$', ' Usage', '╭', '╰')) else line.strip()
+            found += [''] if not words else []
+        else:
+            words = re.split(r'\s{2,}', line.strip('│').rstrip())[-1]
+            found += [''] if line[1:6].strip() else []  # else the next line of a description
+        found[-1] += f' {words}'
+    return '\n\n'.join(each.strip() for each in found)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -99,12 +117,12 @@ def main() -> None:
     if len(sys.argv) > 1:
         for name in sys.argv[1:]:
             page = ROOT / name
-            for each in (*findings(page.read_text(encoding='utf-8')), *dead_links(page)):
+            for each in (*findings(read(page)), *dead_links(page)):
                 print(f'{name}: {each}')
         return
     total = 0
     for page in pages():
-        count = len([*findings(page.read_text(encoding='utf-8'))])
+        count = len([*findings(read(page))])
         total += count
         print(f'{count:5}  {page.relative_to(ROOT)}  {" ".join(dead_links(page))}')
     print(f'{total:5}  in all')

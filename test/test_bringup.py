@@ -331,7 +331,7 @@ def test_a_parameter_is_declared_in_one_place_and_is_an_argument_and_in_the_page
     monkeypatch.setitem(NODES, 'executor', (*EXECUTOR, new))
     args = {spec.name: spec for spec in profile_args(SIM)}
     assert args['grip_force'].help == (
-        'Force of the gripper [N], 0.5 to 5; not given: as in the parameter file, else 2.0.'
+        'Force of the gripper [N], 0.5 to 5. Default: from the parameter file, else 2.0.'
     )
     assert (args['grip_force'].low, args['grip_force'].high) == (0.5, 5.0)
     assert 'grip_force' not in {spec.name for spec in profile_args(ARM)}

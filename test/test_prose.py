@@ -24,8 +24,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_there_are_no_more_hard_sentences_than_there_were() -> None:
-    texts = (page.read_text(encoding='utf-8') for page in prose.pages())
-    assert sum(len([*prose.findings(text)]) for text in texts) <= MOST
+    hard = sum(len([*prose.findings(prose.read(page))]) for page in prose.pages())
+    assert hard <= MOST
 
 
 def test_a_hard_sentence_is_found() -> None:
@@ -34,3 +34,9 @@ def test_a_hard_sentence_is_found() -> None:
     assert [found.split(':')[0] for found in prose.findings(text)] == [
         '31 words', "'mended', say fix", "'Who is asked', say planner",
     ]  # fmt: skip
+
+
+def test_a_description_of_the_help_is_one_paragraph() -> None:
+    descriptions = prose.read(prose.HELP).split('\n\n')
+    assert 'Approve or refuse the pending plan.' in descriptions
+    assert 'seconds to wait for a pending plan [default: 2.0]' in descriptions

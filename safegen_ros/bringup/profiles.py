@@ -139,7 +139,7 @@ def _argument(parameter: Parameter) -> ArgSpec:
     return ArgSpec(
         parameter.name,
         '',
-        f'{about}{span}; not given: as in the parameter file{default}.',
+        f'{about}{span}. Default: from the parameter file{default}.',
         # The cell of the real arm is started by its own profile alone.
         ('', *(each for each in choices if each != ARM_CELL)) if choices else (),
         {int: 'int', float: 'float'}.get(kind, parameter.kind),

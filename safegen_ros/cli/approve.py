@@ -14,15 +14,12 @@ from safegen_ros.cli.operate import AsJson, Namespace
 def approve(
     digest: Annotated[
         str,
-        typer.Argument(
-            help='digest of the plan that was looked at, or how it begins; empty shows the plan '
-            'that waits and, on a terminal, asks'
-        ),
+        typer.Argument(help='plan digest or prefix; omit to review the pending plan'),
     ] = '',
     refuse: Annotated[bool, typer.Option('--refuse', help='refuse the plan')] = False,
-    reason: Annotated[str, typer.Option(help='why, for the record and the client')] = '',
+    reason: Annotated[str, typer.Option(help='reason, for the record and the client')] = '',
     wait: Annotated[
-        float, typer.Option(min=0, max=86400, help='how long to wait for a plan to wait [s]')
+        float, typer.Option(min=0, max=86400, help='seconds to wait for a pending plan')
     ] = 2.0,
     namespace: Namespace = '',
     as_json: AsJson = False,

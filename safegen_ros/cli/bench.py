@@ -36,7 +36,7 @@ app = typer.Typer(
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of problems and plans')]
 Out = Annotated[
     Path | None,
-    typer.Option(file_okay=False, help='folder for the figures; by default a new one below runs/'),
+    typer.Option(file_okay=False, help='folder for the figures (default: a new one in runs/)'),
 ]
 
 
@@ -45,8 +45,8 @@ _SEARCHED, _ASKED = 50, 8
 
 @app.command()
 def validator(
-    problems: Annotated[int, typer.Option(min=1, help='problems of each domain')] = 8,
-    plans: Annotated[int, typer.Option(min=4, help='plans of each problem, at most')] = 60,
+    problems: Annotated[int, typer.Option(min=1, help='problems per domain')] = 8,
+    plans: Annotated[int, typer.Option(min=4, help='maximum number of plans per problem')] = 60,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
@@ -72,24 +72,25 @@ def planner(
         int | None,
         typer.Option(
             min=1,
-            help=f'problems of each domain, without --figure3; by default {_SEARCHED}, and '
-            f'{_ASKED} with --model, which asks for each of them fifteen times',
+            help=f'problems per domain, without --figure3 (default: {_SEARCHED}; {_ASKED} with '
+            '--model, which plans each fifteen times)',
         ),
     ] = None,
-    per_bin: Annotated[int, typer.Option(min=1, help='problems of each size, with --figure3')] = 8,
+    per_bin: Annotated[int, typer.Option(min=1, help='problems per size, with --figure3')] = 8,
     route: Annotated[
         list[str] | None,
-        typer.Option(help='auto, in-process or fast-downward; all of them by default'),
+        typer.Option(help='auto, in-process or fast-downward (default: all)'),
     ] = None,
-    time_limit: Annotated[float, typer.Option(min=0.1, help='for each problem [s]')] = 60.0,
-    memory_limit: Annotated[int, typer.Option(min=64, help='for each problem [MiB]')] = 2048,
-    jobs: Annotated[int, typer.Option(min=1, help='problems that are solved at once')] = 1,
+    time_limit: Annotated[float, typer.Option(min=0.1, help='seconds per problem')] = 60.0,
+    memory_limit: Annotated[int, typer.Option(min=64, help='MiB per problem')] = 2048,
+    jobs: Annotated[int, typer.Option(min=1, help='problems to solve at once')] = 1,
     model: Annotated[
         str | None,
-        typer.Option(help='measure the goals of this model folder instead, 1, 4 and 16 at once'),
+        typer.Option(help='measure this model folder instead, with 1, 4 and 16 goals at once'),
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option(help="levels to ask, with --model; by default the planner node's")
+        str | None,
+        typer.Option(help="planners to try, in order, with --model (default: the planner node's)"),
     ] = None,
     seed: Seed = 0,
     out: Out = None,
@@ -128,10 +129,10 @@ def language(
     most: Annotated[
         int,
         typer.Option(
-            '--sample', min=0, help='domains, and problems, drawn from a folder; 0 for all'
+            '--sample', min=0, help='domains, and problems, to draw from each folder (0: all)'
         ),
     ] = 0,
-    reasons: Annotated[int, typer.Option(min=0, help='most frequent refusals to show')] = 30,
+    reasons: Annotated[int, typer.Option(min=0, help='number of frequent refusals to show')] = 30,
     as_json: Annotated[
         bool, typer.Option('--json', help='print one JSON object and nothing else')
     ] = False,
@@ -169,7 +170,7 @@ def language(
 
 @app.command()
 def planetarium(
-    problems: Annotated[int, typer.Option(min=1, help='problems of each domain')] = 100,
+    problems: Annotated[int, typer.Option(min=1, help='problems per domain')] = 100,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
@@ -181,8 +182,8 @@ def planetarium(
 
 @app.command()
 def boxnet(
-    tasks: Annotated[int, typer.Option(min=1, help='of each size and number of objects')] = 10,
-    checks: Annotated[int, typer.Option(min=1, help='how often a step is checked')] = 2000,
+    tasks: Annotated[int, typer.Option(min=1, help='tasks per size and number of objects')] = 10,
+    checks: Annotated[int, typer.Option(min=1, help='number of checks of a step')] = 2000,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
@@ -194,18 +195,18 @@ def boxnet(
 
 @app.command()
 def twin(
-    towers: Annotated[int, typer.Option(min=1, help='towers that are built')] = 20,
-    height: Annotated[int, typer.Option(min=2, help='blocks of each')] = 5,
+    towers: Annotated[int, typer.Option(min=1, help='number of towers')] = 20,
+    height: Annotated[int, typer.Option(min=2, help='blocks per tower')] = 5,
     sigma: Annotated[
-        float, typer.Option(min=0, max=10, help='standard deviation of every pick and place [mm]')
+        float, typer.Option(min=0, max=10, help='standard deviation of every pick and place in mm')
     ] = 0.5,
     scene: Annotated[
-        Path | None, typer.Option(help='YAML of the cell; by default config/scene.yaml')
+        Path | None, typer.Option(help='YAML of the cell (default: config/scene.yaml)')
     ] = None,
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
-    """Towers on the physics of the twin, out of place by chance, and the speed of a rehearsal."""
+    """Towers on the physics of the twin with random errors, and the speed of a rehearsal."""
     from safegen_ros.benchmarks.speed.twin import measure
 
     _run(lambda notify: measure(towers, height, sigma, scene, seed, notify), out)
@@ -213,7 +214,7 @@ def twin(
 
 @app.command()
 def link(
-    runs: Annotated[int, typer.Option(min=1, help='times that the link dies, in each way')] = 5,
+    runs: Annotated[int, typer.Option(min=1, help='runs per kind of fault')] = 5,
     out: Out = None,
 ) -> None:
     """How soon the arm holds when its agent or the link dies: over serial, TCP and SSH."""
@@ -224,13 +225,11 @@ def link(
 
 @app.command()
 def ros(
-    goals: Annotated[int, typer.Option(min=1, help='goals, one after the other')] = 100,
-    idle: Annotated[
-        float, typer.Option(min=1, help='for how long the idle stack is watched [s]')
-    ] = 20.0,
+    goals: Annotated[int, typer.Option(min=1, help='number of goals, one after the other')] = 100,
+    idle: Annotated[float, typer.Option(min=1, help='seconds to watch the idle stack')] = 20.0,
     out: Out = None,
 ) -> None:
-    """What the ROS 2 stack adds to a goal, what it costs when idle, and how fast it starts."""
+    """Cost of the ROS 2 stack per goal and when idle, and its time to start."""
     from safegen_ros.benchmarks.stack.services import measure
 
     _run(lambda notify: measure(goals, idle, notify), out)
@@ -238,11 +237,11 @@ def ros(
 
 @app.command(name='console')
 def console_page(
-    stops: Annotated[int, typer.Option(min=1, help='stops by a click')] = 10,
-    executions: Annotated[int, typer.Option(min=1, help='with viewers, and without')] = 5,
-    minutes: Annotated[
-        float, typer.Option(min=0.1, help='for how long the memory is watched [min]')
-    ] = 10.0,
+    stops: Annotated[int, typer.Option(min=1, help='number of stops by a click')] = 10,
+    executions: Annotated[
+        int, typer.Option(min=1, help='executions with viewers, and as many without')
+    ] = 5,
+    minutes: Annotated[float, typer.Option(min=0.1, help='minutes to watch the memory')] = 10.0,
     out: Out = None,
 ) -> None:
     """How far the operator's page is behind the twin, how soon it stops the arm, and its cost."""
@@ -254,13 +253,13 @@ def console_page(
 
 @app.command(name='goals')
 def many_goals(
-    goals: Annotated[int, typer.Option(min=1, help='goals in all')] = 1000,
-    clients: Annotated[int, typer.Option(min=1, max=16, help='processes that send them')] = 8,
+    goals: Annotated[int, typer.Option(min=1, help='number of goals in all')] = 1000,
+    clients: Annotated[int, typer.Option(min=1, max=16, help='number of client processes')] = 8,
     out: Out = None,
 ) -> None:
     """Many goals from several clients: none may be lost or mixed up, and how long each one takes.
 
-    Exit status: 0, 1 a goal was lost, failed, or is not in the journal.
+    Exit status: 0 all goals reached, 1 a goal was lost, failed, or is not in the journal.
     """
     from safegen_ros.benchmarks.stack.goals import measure
 
@@ -332,9 +331,11 @@ def _finish(report: Report, folder: Path, console: Console) -> None:
 
 @app.command()
 def faults(
-    runs: Annotated[int, typer.Option(min=1, help='random faults, all kinds in turn')] = 200,
-    jobs: Annotated[int, typer.Option(min=1, max=32, help='runs at once; most of them wait')] = 4,
-    seed: Annotated[int, typer.Option(min=0, help='of the first run')] = 0,
+    runs: Annotated[
+        int, typer.Option(min=1, help='number of random faults, all kinds in turn')
+    ] = 200,
+    jobs: Annotated[int, typer.Option(min=1, max=32, help='runs at once')] = 4,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the first run')] = 0,
 ) -> None:
     """Random faults of an emulated arm, its cable and its agent: does each end in a stop?
 

@@ -36,18 +36,18 @@ LESSON_RECIPE = 'config/boxnet/mini.json'
 """That of what the small model learned from."""
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
-Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help='number of processes (default: one per core)')
+]
 TaskFile = Annotated[
     Path,
-    typer.Argument(dir_okay=False, help='task in JSON; of several lines of tasks, take --id'),
+    typer.Argument(dir_okay=False, help='task in JSON (several lines: choose by --id)'),
 ]
-Id = Annotated[str, typer.Option('--id', help='which task of the file; else the first')]
+Id = Annotated[str, typer.Option('--id', help='ID of the task in the file (default: the first)')]
 Rows = Annotated[
-    int, typer.Option(min=0, help='most tasks of a split, from all over it; 0 takes all')
+    int, typer.Option(min=0, help='maximum number of tasks, spread over the split (0: all)')
 ]
-Idle = Annotated[
-    bool, typer.Option('--idle-arms-block', help='arms that do nothing are in the way, too')
-]
+Idle = Annotated[bool, typer.Option('--idle-arms-block', help='treat idle arms as obstacles')]
 
 
 @app.command()
@@ -55,13 +55,13 @@ def solve(
     task: TaskFile,
     id: Id = '',
     planner: Annotated[
-        str, typer.Option(help='optimal, or paper: the A* of the paper with its pruning')
+        str, typer.Option(help='optimal, or paper (the A* of the paper with its pruning)')
     ] = 'optimal',
-    seed: Annotated[int, typer.Option(min=0, help='of the choices of the paper planner')] = 0,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the paper planner')] = 0,
     depth: Depth = 'analytic',
-    render: Annotated[Path | None, typer.Option(help='draw the plan into this file')] = None,
+    render: Annotated[Path | None, typer.Option(help='draw the plan to this file')] = None,
 ) -> None:
-    """Print a plan as JSON; its length and what is proved of it go to standard error."""
+    """Print a plan as JSON; its length and its proof go to standard error."""
     from safegen_ros.tasks.boxnet.model import duration, plan_json
     from safegen_ros.tasks.boxnet.optimal import parallelism
     from safegen_ros.tasks.boxnet.verifier import judge
@@ -87,13 +87,13 @@ def solve(
 @app.command()
 def verify(
     task: TaskFile,
-    answer: Annotated[Path, typer.Argument(dir_okay=False, help='plan as a planner wrote it')],
+    answer: Annotated[Path, typer.Argument(dir_okay=False, help='plan to check')],
     id: Id = '',
     idle_arms_block: Idle = False,
     depth: Depth = 'analytic',
-    render: Annotated[Path | None, typer.Option(help='draw the steps into this file')] = None,
+    render: Annotated[Path | None, typer.Option(help='draw the steps to this file')] = None,
 ) -> None:
-    """Say whether a plan solves a task, or which robots do what wrong, and where."""
+    """Verify a plan: success, or each fault with its robots and place."""
     from safegen_ros.goals.files import read_text
     from safegen_ros.tasks.boxnet.verifier import verify as judge_text
 
@@ -108,10 +108,10 @@ def verify(
 @app.command()
 def render(
     task: TaskFile,
-    out: Annotated[Path, typer.Argument(dir_okay=False, help='the picture, such as task.png')],
+    out: Annotated[Path, typer.Argument(dir_okay=False, help='picture file, such as task.png')],
     id: Id = '',
 ) -> None:
-    """Draw a task; `solve --render` and `verify --render` draw plans and what is wrong in them."""
+    """Draw a task; `solve --render` and `verify --render` draw plans and their faults."""
     draw_task(_task(task, id), out)
     print(out)
 
@@ -120,15 +120,16 @@ def render(
 def build(
     out: Folder,
     recipe: Annotated[
-        Path | None, typer.Option('--recipe', help=f'by default {PAPER_RECIPE}')
+        Path | None, typer.Option('--recipe', help=f'recipe (default: {PAPER_RECIPE})')
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(min=1, help='most in each split; else as the recipe')
+        int | None,
+        typer.Option(min=1, help='maximum number of rows per split (default: from the recipe)'),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help='else as the recipe')] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help='seed (default: from the recipe)')] = None,
     traces: Annotated[
         bool,
-        typer.Option('--traces', help='write prompts, thoughts and answers to learn from, too'),
+        typer.Option('--traces', help='also write prompts, thoughts and answers for training'),
     ] = False,
     jobs: Jobs = None,
 ) -> None:
@@ -154,11 +155,11 @@ def build(
 def lessons(
     out: Folder,
     recipe: Annotated[
-        Path | None, typer.Option('--recipe', help=f'by default {LESSON_RECIPE}')
+        Path | None, typer.Option('--recipe', help=f'recipe (default: {LESSON_RECIPE})')
     ] = None,
     jobs: Jobs = None,
 ) -> None:
-    """Write what a small model learns from: maps in words, with the steps that should follow."""
+    """Write training data for a small model: maps in words, with the right next steps."""
     from safegen_ros.datasets.boxnet.lessons import load_lessons, write_lessons
     from safegen_ros.paths import data_path
 
@@ -178,45 +179,43 @@ def check(folder: Folder, jobs: Jobs = None) -> None:
 
 @app.command()
 def stats(folder: Folder) -> None:
-    """Print what a dataset is made of, beside table 11 of the paper."""
+    """Print the composition of a dataset beside table 11 of the paper."""
     _show(folder, Console())
 
 
 @app.command()
 def evaluate(
     data: Folder,
-    model: Annotated[
-        str, typer.Option(help='folder of a model, or http://HOST:PORT/v1#MODEL for a server')
-    ],
+    model: Annotated[str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')],
     out: Annotated[
-        Path, typer.Option(file_okay=False, help='folder for runs and figures; goes on there')
+        Path,
+        typer.Option(file_okay=False, help='folder for runs and figures (resumable)'),
     ],
-    split: Annotated[str, typer.Option(help='of the dataset')] = 'test',
-    mode: Annotated[
-        str, typer.Option(help='full, the whole plan at once; next, one step after the other')
-    ] = 'full',
+    split: Annotated[str, typer.Option(help='split of the dataset')] = 'test',
+    mode: Annotated[str, typer.Option(help='full (whole plan) or next (step by step)')] = 'full',
     shield: Annotated[
         str,
         typer.Option(
-            help='plain; filter, which leaves bad moves out of answers; choice, among good moves; '
-            'held, where a model of words says no others; beam, a search for the likeliest plan'
+            help='plain (none), filter (drop bad moves), choice (choose among good '
+            'moves), held (decode good moves only) or beam (search for the likeliest '
+            'plan)'
         ),
     ] = 'plain',
     attempts: Annotated[
-        int, typer.Option(min=1, help='answers for a plan or a step until one is proved')
+        int, typer.Option(min=1, help='maximum number of answers per plan or step')
     ] = 1,
-    trials: Annotated[int, typer.Option(min=1, help='runs of each task')] = 4,
+    trials: Annotated[int, typer.Option(min=1, help='runs per task')] = 4,
     rows: Rows = 0,
-    temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.6,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 4096,
-    seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
-    batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 8,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help='temperature (0: greedy)')] = 0.6,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer in tokens')] = 4096,
+    seed: Annotated[int, typer.Option(min=0, help='seed of sampling')] = 0,
+    batch: Annotated[int, typer.Option(min=1, help='runs per batch')] = 8,
     feedback: Annotated[
-        str, typer.Option(help='what a retry is told: binary, category or diagnosis')
+        str, typer.Option(help='content of a retry prompt: binary, category or diagnosis')
     ] = 'diagnosis',
     idle_arms_block: Idle = False,
     depth: Depth = 'analytic',
-    plots: Annotated[bool, typer.Option(help='whether the successes are drawn')] = False,
+    plots: Annotated[bool, typer.Option(help='draw plots of the success')] = False,
 ) -> None:
     """Have a model plan the tasks of a split, and print its score beside the paper's."""
     from contextlib import closing
@@ -259,14 +258,17 @@ def tables(
     ctx: typer.Context,
     data: Folder,
     model: Annotated[Path, typer.Option(file_okay=False, help='folder of a model with its stages')],
-    work: Annotated[Path, typer.Option(file_okay=False, help='folder for the runs; goes on there')],
+    work: Annotated[
+        Path,
+        typer.Option(file_okay=False, help='folder for the runs; they resume there'),
+    ],
     out: Annotated[Path, typer.Option(file_okay=False, help='folder for the figures')],
-    trials: Annotated[int, typer.Option(min=1, help='runs of each task')] = 4,
+    trials: Annotated[int, typer.Option(min=1, help='runs per task')] = 4,
     rows: Rows = 0,
-    temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.6,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 600,
-    seed: Annotated[int, typer.Option(min=0, help='of the sampling')] = 0,
-    batch: Annotated[int, typer.Option(min=1, help='runs under way together')] = 64,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help='temperature (0: greedy)')] = 0.6,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer in tokens')] = 600,
+    seed: Annotated[int, typer.Option(min=0, help='seed of sampling')] = 0,
+    batch: Annotated[int, typer.Option(min=1, help='runs per batch')] = 64,
 ) -> None:
     """Measure a small model on all splits, plain, shielded and by beams, beside its stages."""
     from contextlib import ExitStack, closing

@@ -22,7 +22,8 @@ DEPTHS = ('analytic', 'kinematic', 'physics')
 Depth = Annotated[
     str,
     typer.Option(
-        help='of BoxNet3D: analytic, the rules; kinematic, arms of real shape; physics, MuJoCo'
+        help='depth of BoxNet3D: analytic (rules), kinematic (arms of real shape) or physics '
+        '(MuJoCo)'
     ),
 ]
 
@@ -80,13 +81,18 @@ def draw_judged(task: Task, judged: Judged, path: Path) -> None:
 def run(
     task: Annotated[Path, typer.Argument(dir_okay=False, help='task of BoxNet3D in JSON')],
     answer: Annotated[
-        Path | None, typer.Argument(dir_okay=False, help='plan as a planner wrote it; else solved')
+        Path | None,
+        typer.Argument(dir_okay=False, help='plan to execute (default: solve the task)'),
     ] = None,
-    id: Annotated[str, typer.Option('--id', help='which task of the file; else the first')] = '',
-    seed: Annotated[int, typer.Option(min=0, help='of ways that are looked for')] = 0,
-    film: Annotated[Path | None, typer.Option(help='film of the run, such as run.mp4')] = None,
+    id: Annotated[
+        str, typer.Option('--id', help='ID of the task in the file (default: the first)')
+    ] = '',
+    seed: Annotated[int, typer.Option(min=0, help='seed of the motion planner')] = 0,
+    film: Annotated[
+        Path | None, typer.Option(help='video file of the run, such as run.mp4')
+    ] = None,
 ) -> None:
-    """Carry a plan out in MuJoCo, every step proved anew before it is taken."""
+    """Execute a plan in MuJoCo and prove every step again before it."""
     from safegen_ros.cells.box_cell import BoxCell
     from safegen_ros.cells.world import CellSample
     from safegen_ros.goals.files import read_text
@@ -120,10 +126,10 @@ def run(
 
 
 def compare(
-    arm: Annotated[str, typer.Option(help='kind of the arms: ur5e, mycobot_280')] = 'ur5e',
-    steps: Annotated[int, typer.Option(min=1, help='random steps')] = 300,
-    tasks: Annotated[int, typer.Option(min=0, help='tasks whose plans are judged')] = 30,
-    seed: Annotated[int, typer.Option(min=0, help='of steps, tasks and ways')] = 0,
+    arm: Annotated[str, typer.Option(help='ur5e or mycobot_280')] = 'ur5e',
+    steps: Annotated[int, typer.Option(min=1, help='number of random steps')] = 300,
+    tasks: Annotated[int, typer.Option(min=0, help='number of tasks with plans to judge')] = 30,
+    seed: Annotated[int, typer.Option(min=0, help='seed of steps, tasks and motion planner')] = 0,
 ) -> None:
     """Judge random steps and plans at all depths of BoxNet3D, and say why they differ."""
     from safegen_ros.benchmarks.boxnet.spatial import (

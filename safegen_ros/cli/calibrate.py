@@ -45,10 +45,10 @@ def calibrate(
         ),
     ] = None,
     scene: Annotated[
-        Path | None, typer.Option(help='scene to correct; by default the shipped one')
+        Path | None, typer.Option(help='scene to correct (default: the shipped one)')
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option('--dry-run', help='practise on the twin; it has blocks on every slot')
+        bool, typer.Option('--dry-run', help='practise on the twin, with a block on every slot')
     ] = False,
 ) -> None:
     """Measure the tool and the slots by touching them, and write a scene that fits this table.

@@ -15,25 +15,25 @@ from safegen_ros.console.viser_workarounds import keep_compact
 
 def console(
     host: Annotated[
-        str, typer.Option(help='address to serve; other than loopback only with --token-file')
+        str, typer.Option(help='address to listen on (other than loopback only with --token-file)')
     ] = '127.0.0.1',
-    port: Annotated[int, typer.Option(min=0, max=65535, help='0 takes any that is free')] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help='port to listen on (0: any free one)')
+    ] = 8765,
     token_file: Annotated[
         Path | None,
-        typer.Option(help='file with the token that has to be known to open the page, mode 600'),
+        typer.Option(help='file with the token that opens the page, mode 600'),
     ] = None,
-    read_only: Annotated[
-        bool, typer.Option('--read-only', help='show everything, and let nothing be asked for')
-    ] = False,
-    dark: Annotated[bool, typer.Option('--dark', help='begin with a dark page')] = False,
+    read_only: Annotated[bool, typer.Option('--read-only', help='view only; no commands')] = False,
+    dark: Annotated[bool, typer.Option('--dark', help='start with a dark page')] = False,
     scene_file: Annotated[
-        str, typer.Option(help='description of the table and the tool; by default the built-in one')
+        str, typer.Option(help='YAML of the table and the tool (default: the built-in one)')
     ] = '',
     namespace: Namespace = '',
 ) -> None:
     """Serve a page that shows the plan, the proof and the arm, and takes an operator's word.
 
-    It is a client of the stack like any other, and needs none to be up: it finds one that comes.
+    It is a client like any other. It may start before the stack and finds it later.
     """
     keep_compact()  # before numpy begins threads
     from safegen_ros.cli.namespaces import absolute_namespace

@@ -34,23 +34,30 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
-RecipeFile = Annotated[Path | None, typer.Option('--recipe', help=f'by default that of {BENCH}')]
-Rows = Annotated[int | None, typer.Option(min=0, help='rows of each domain; else as the recipe')]
+RecipeFile = Annotated[
+    Path | None, typer.Option('--recipe', help=f'recipe (default: that of {BENCH})')
+]
+Rows = Annotated[int | None, typer.Option(min=0, help='rows per domain (default: from the recipe)')]
 Train = Annotated[
     int | None,
+    typer.Option(min=1, help='rows per domain, and most renamed rows (default: from the recipe)'),
+]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help='seed of all problems (default: from the recipe)')
+]
+Domains = Annotated[
+    list[str] | None, typer.Option('--domain', help='only this domain (repeatable)')
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help='number of processes (default: one per core)')
+]
+Ray = Annotated[
+    str,
     typer.Option(
-        min=1, help='rows of each domain, at most as many are renamed; else as the recipe'
+        '--ray', metavar='ADDRESS', help='address of a Ray cluster (local: start one here)'
     ),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help='of all problems; else as the recipe')]
-Domains = Annotated[
-    list[str] | None, typer.Option('--domain', help='only this one; may be given several times')
-]
-Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
-Ray = Annotated[
-    str, typer.Option('--ray', metavar='ADDRESS', help='use a Ray cluster; local starts one here')
-]
-Val = Annotated[bool, typer.Option('--val/--no-val', help='whether VAL must accept every plan')]
+Val = Annotated[bool, typer.Option('--val/--no-val', help='require VAL to accept every plan')]
 
 
 @app.command()
@@ -83,10 +90,10 @@ def build(
 @app.command()
 def shard(
     out: Out,
-    index: Annotated[int, typer.Option(min=0, help='which shard, from 0')],
-    of: Annotated[int, typer.Option(min=1, help='how many shards there are')],
+    index: Annotated[int, typer.Option(min=0, help='index of the shard, from 0')],
+    of: Annotated[int, typer.Option(min=1, help='number of shards')],
     blocks: Annotated[
-        int | None, typer.Option(min=1, help='of each domain in all; by default what should do')
+        int | None, typer.Option(min=1, help='blocks per domain in all (default: an estimate)')
     ] = None,
     recipe: RecipeFile = None,
     seed: Seed = None,
@@ -126,13 +133,13 @@ def merge(out: Out, jobs: Jobs = None) -> None:
 def lessons(
     out: Out,
     groups: Annotated[
-        int, typer.Option(min=1, help='how many; prompts of a group begin alike')
+        int, typer.Option(min=1, help='number of groups; prompts of a group begin alike')
     ] = 600,
-    size: Annotated[int, typer.Option(min=1, help='lessons of each group')] = 8,
-    seed: Annotated[int, typer.Option(min=0, help='another one makes other lessons')] = 1,
+    size: Annotated[int, typer.Option(min=1, help='lessons per group')] = 8,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,
 ) -> None:
-    """Write what a language model learns from: many rules, sizes, formats and made-up domains."""
+    """Write training data for a language model: many rules, sizes, formats and made-up domains."""
     from safegen_ros.datasets.pddl3.lessons import write_lessons
 
     with working(jobs, '') as (workers, notify, console):
@@ -144,10 +151,11 @@ def lessons(
 def check(
     folder: Annotated[Path, typer.Argument(help='folder of a dataset')] = Path(BENCH),
     against: Annotated[
-        Path | None, typer.Option(help='a published dataset that must be the same, or a part of it')
+        Path | None,
+        typer.Option(help='published dataset to compare with (may be a part of one)'),
     ] = None,
     partial: Annotated[
-        bool, typer.Option('--partial', help='files may be missing, as in what is shipped')
+        bool, typer.Option('--partial', help='allow missing files, as in the shipped dataset')
     ] = False,
     val: Val = True,
     jobs: Jobs = None,
@@ -173,7 +181,7 @@ def stats(
         Path | None, typer.Option(file_okay=False, help='draw plots into this folder')
     ] = None,
 ) -> None:
-    """Print what a dataset is made of, beside table VIII of the paper."""
+    """Print the composition of a dataset beside table VIII of the paper."""
     _show(_dataset(folder), Console(), plots)
 
 

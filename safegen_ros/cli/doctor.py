@@ -41,12 +41,12 @@ print(get_rmw_implementation_identifier())
 def doctor(
     profile: Annotated[
         str,
-        typer.Argument(help='what to look at, as for safegen up', autocompletion=complete_profile),
+        typer.Argument(help='profile to check, as for safegen up', autocompletion=complete_profile),
     ] = 'sim',
     arguments: ProfileArguments = None,
     pump: Annotated[
         bool,
-        typer.Option('--pump', help='switch the tool on and off; a held block falls'),
+        typer.Option('--pump', help='also switch the tool on and off; a held block falls'),
     ] = False,
     as_json: Annotated[
         bool, typer.Option('--json', help='print one JSON object on standard output')

@@ -30,27 +30,28 @@ Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the first
 
 
 def domains(
-    name: Annotated[str | None, typer.Argument(help='name of one domain; all by default')] = None,
+    name: Annotated[str | None, typer.Argument(help='name of one domain (default: all)')] = None,
     difficulty: Annotated[
         bool,
         typer.Option(
-            '--difficulty', help='print how well scores foretell the length of shortest safe plans'
+            '--difficulty',
+            help='print how well difficulty scores predict the length of shortest safe plans',
         ),
     ] = False,
     problems: Annotated[
-        int, typer.Option(min=2, max=100_000, help='problems of each domain, with --difficulty')
+        int, typer.Option(min=2, max=100_000, help='problems per domain, with --difficulty')
     ] = 100,
     seed: Seed = 0,
     time_limit: Annotated[
         float,
-        typer.Option(min=0.001, help='longest search for each problem, with --difficulty [s]'),
+        typer.Option(min=0.001, help='seconds of search per problem, with --difficulty'),
     ] = 60.0,
     as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
     """List the domains with their sizes and families of safety constraints, as tables.
 
-    Exit status: 0, 2 bad input, 3 internal error.
+    Exit status: 0 done, 2 bad input, 3 internal error.
     """
 
     def whole() -> int:
@@ -71,13 +72,13 @@ def domains(
 
 
 def new_domain(
-    name: Annotated[str, typer.Argument(help='what the domain and its folder will be called')],
+    name: Annotated[str, typer.Argument(help='name of the domain and its folder')],
     into: Annotated[Path, typer.Option(file_okay=False, help='parent of the new folder')] = Path(),
     verbose: Verbose = False,
 ) -> None:
     """Make a domain folder that works as it stands, to change it into a domain of your own.
 
-    Exit status: 0, 2 bad input, 3 internal error.
+    Exit status: 0 done, 2 bad input, 3 internal error.
     """
 
     def whole() -> int:
@@ -101,10 +102,10 @@ def new_domain(
 def check_domain(
     name: Annotated[
         str | None,
-        typer.Argument(help='a domain, or a PDDL file of one; by default all'),
+        typer.Argument(help='domain name or PDDL domain file (default: all domains)'),
     ] = None,
     problems: Annotated[
-        int, typer.Option(min=1, max=100_000, help='problems that are drawn from each family')
+        int, typer.Option(min=1, max=100_000, help='problems to draw per family')
     ] = 5,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -112,9 +113,9 @@ def check_domain(
 ) -> None:
     """Look whether domain folders contradict themselves, and draw problems from them.
 
-    A PDDL file of a domain (.pddl) is read, and each error is shown at its place.
+    Errors of a PDDL domain file (.pddl) are shown with line and column.
 
-    Exit status: 0 they do not (there may be notes), 1 one does, 2 bad input, 3 internal error.
+    Exit status: 0 no errors (notes are possible), 1 an error, 2 bad input, 3 internal error.
     """
 
     def whole() -> int:

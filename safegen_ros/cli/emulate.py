@@ -26,25 +26,29 @@ def emulate() -> None:
 def mycobot(
     port: Annotated[
         Path | None,
-        typer.Option(help='link to make to the serial port, for a name that stays the same'),
+        typer.Option(help='path of a link to the serial port, for a stable name'),
     ] = None,
     tcp: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help='also serve this TCP port of the loopback; 0: any'),
+        typer.Option(
+            min=0, max=65535, help='also serve this TCP port on loopback (0: any free one)'
+        ),
     ] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(help='name=value@seconds after the first motion; see --list-faults'),
+        typer.Option(
+            help='fault to cause, as name=value@seconds after the first motion; see --list-faults'
+        ),
     ] = None,
     problem: Annotated[
-        Path | None, typer.Option(help='set blocks up as this problem says; by default none')
+        Path | None, typer.Option(help='problem with the blocks to set up (default: none)')
     ] = None,
     scene: Annotated[
         Path | None,
-        typer.Option(help='YAML of the table and the tool; by default config/scene.yaml'),
+        typer.Option(help='YAML of the table and the tool (default: config/scene.yaml)'),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help='of the faults')] = 0,
-    list_faults: Annotated[bool, typer.Option(help='print the faults and end')] = False,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the faults')] = 0,
+    list_faults: Annotated[bool, typer.Option(help='print the faults and exit')] = False,
 ) -> None:
     """A myCobot 280: its firmware's protocol over the MuJoCo twin, until Ctrl-C."""
     from safegen_ros.robot.emulator.faults import KNOBS, FaultError, parse_fault

@@ -41,30 +41,27 @@ Stage = Annotated[
     list[str] | None,
     typer.Option(
         metavar='NAME=FOLDER',
-        help='a stage PT, SFT or GRPO; may be given several times; else as stages.json of the '
-        'model says',
+        help='stage PT, SFT or GRPO (repeatable; default: from stages.json of the model)',
     ),
 ]
 Data = Annotated[Path, typer.Option(help='folder of a dataset; build one from another seed')]
 Split = Annotated[str, typer.Option(help='test, test_family or test_renamed')]
-Seed = Annotated[int, typer.Option(min=0, help='of the sampling, and of problems that are drawn')]
-Most = Annotated[int, typer.Option(min=0, help='of each domain at most; 0 takes all')]
+Seed = Annotated[int, typer.Option(min=0, help='seed of sampling and drawn problems')]
+Most = Annotated[int, typer.Option(min=0, help='maximum number of problems per domain (0: all)')]
 Out = Annotated[Path, typer.Option(file_okay=False, help='folder for JSON, Markdown and plot')]
-Batch = Annotated[int, typer.Option(min=1, help='problems that are answered together')]
-Tokens = Annotated[int, typer.Option(min=1, help='longest answer')]
-Device = Annotated[str, typer.Option(help='cpu, cuda, or auto: a GPU when there is one')]
+Batch = Annotated[int, typer.Option(min=1, help='problems per batch')]
+Tokens = Annotated[int, typer.Option(min=1, help='longest answer in tokens')]
+Device = Annotated[str, typer.Option(help='cpu, cuda, or auto (a GPU where there is one)')]
 
 Strategy = Annotated[
     list[str] | None,
     typer.Option(
-        help=f'who is asked for a plan, in order; may be given several times: {", ".join(LEVELS)}'
+        help=f'planners to try, in order, comma-separated (repeatable): {", ".join(LEVELS)}'
     ),
 ]
-Feedback = Annotated[
-    str, typer.Option(help=f'what a retry is told of a refused plan: {" ".join(FEEDBACK)}')
-]
-Attempts = Annotated[int, typer.Option(min=1, max=100, help='of the level model')]
-Budget = Annotated[float, typer.Option(min=0.1, max=86400, help='for each goal [s]')]
+Feedback = Annotated[str, typer.Option(help=f'content of a retry prompt: {", ".join(FEEDBACK)}')]
+Attempts = Annotated[int, typer.Option(min=1, max=100, help='attempts of the planner model')]
+Budget = Annotated[float, typer.Option(min=0.1, max=86400, help='seconds per goal')]
 
 _BATCH, _TOKENS = 50, 256  # as Exam and MAX_NEW_TOKENS, which are not to be imported for --help
 
@@ -74,18 +71,21 @@ def model(
     model: Model = Path(MODEL),
     data: Data = Path(BENCH),
     split: Split = 'test',
-    domain: Annotated[list[str] | None, typer.Option(help='only these domains')] = None,
+    domain: Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')] = None,
     form: Annotated[str, typer.Option('--format', help='pddl, json or english')] = 'pddl',
     problems: Most = 0,
     seed: Seed = 0,
     modes: Annotated[
         list[str] | None,
-        typer.Option('--mode', help='greedy, sampled, feedback, resample, untrained; default all'),
+        typer.Option(
+            '--mode',
+            help='greedy, sampled, feedback, resample or untrained (repeatable; default: all)',
+        ),
     ] = None,
     batch: Batch = _BATCH,
     max_new_tokens: Tokens = _TOKENS,
     device: Device = 'auto',
-    json: Annotated[Path | None, typer.Option(help='also write the figures here')] = None,
+    json: Annotated[Path | None, typer.Option(help='also write the figures to this file')] = None,
 ) -> None:
     """Measure one model on one split and format, single shot, with retries, and untrained."""
     from safegen_ros.benchmarks.pddl3.evaluate import MODES, evaluate
@@ -201,16 +201,18 @@ _MOST = {'problems': (Most, 0)}
 _SEED = {'seed': (Seed, 0)}
 _RUN = {'max_new_tokens': (Tokens, _TOKENS), 'device': (Device, 'auto'), 'out': (Out, RESULTS)}
 _SHOTS = {**_MOST, **_SEED, 'batch': (Batch, _BATCH), **_RUN}
-_DOMAINS = Annotated[list[str] | None, typer.Option(help='only these domains')]
-_OF_EACH_SIZE = Annotated[int, typer.Option(min=1, help='problems of each size')]
-_RANDOM = Annotated[int, typer.Option(min=1, help='random problems for each strategy')]
+_DOMAINS = Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')]
+_OF_EACH_SIZE = Annotated[int, typer.Option(min=1, help='problems per size')]
+_RANDOM = Annotated[int, typer.Option(min=1, help='random problems per strategy')]
 _UNTRAINED = Annotated[
     int,
-    typer.Option(min=0, help='of each domain for the untrained network; 0 as many as for ours'),
+    typer.Option(
+        min=0, help='problems per domain for the untrained network (0: as many as for ours)'
+    ),
 ]
 _TRAIN_DATA = Annotated[
     Path | None,
-    typer.Option(help='folder of a dataset with its training rows; by default --data'),
+    typer.Option(help='dataset with training rows (default: --data)'),
 ]
 
 STUDIES: dict[str, StudyVerb] = {
@@ -240,7 +242,7 @@ STUDIES: dict[str, StudyVerb] = {
         lambda given, options: studies().heldout(given.subject(options), options),
     ),
     'larger': StudyVerb(
-        'Larger problems than those of training, such as 7 to 30 blocks: each level by itself.',
+        'Larger problems than those of training, such as 7 to 30 blocks, with each planner alone.',
         {
             **_MODEL, **_DATA, 'count': (_OF_EACH_SIZE, 25), 'domain': (_DOMAINS, None), **_LOOP,
             **_SEED, 'batch': (Batch, _BATCH), **_RUN,

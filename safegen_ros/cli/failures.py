@@ -24,7 +24,7 @@ Verbose = Annotated[
     bool, typer.Option('--verbose', help='print the traceback of an internal error')
 ]
 AnyName = Annotated[
-    bool, typer.Option('--any-name', help='take the domain though the problem names another one')
+    bool, typer.Option('--any-name', help='accept a problem that names another domain')
 ]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def figure6(
     model: Model = Path(MODEL),
     problem: Annotated[
-        Path, typer.Option(help='Blocksworld, with a constraint that is about the cell')
+        Path, typer.Option(help='Blocksworld problem with a constraint about the cell')
     ] = Path('examples/reach_behind.pddl'),
     scene: Annotated[Path, typer.Option(help='YAML of the cell')] = Path(
         'config/figure6_scene.yaml'
@@ -33,7 +33,7 @@ def figure6(
     device: Device = 'auto',
     out: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help='folder for all files; by default a new one in runs/'),
+        typer.Option(file_okay=False, help='folder for all files (default: a new one in runs/)'),
     ] = None,
 ) -> None:
     """A plan that breaks its constraint collides on the twin, one that is proved does not."""

@@ -26,8 +26,8 @@ app = typer.Typer(pretty_exceptions_enable=False)
 ProblemFile = Annotated[
     Path,
     typer.Argument(
-        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
-        'of the benchmark (data/safegen-bench/test)',
+        help='problem file with its constraints (PDDL, JSON or English), or ID of a '
+        'benchmark test problem (data/safegen-bench/test)',
         autocompletion=complete_problem,
     ),
 ]
@@ -35,22 +35,22 @@ TaskText = Annotated[
     str,
     typer.Argument(
         metavar='PROBLEM',
-        help='problem with its constraints, in PDDL, JSON or English; or the id of a test problem '
-        'of the benchmark; or what is to be done in plain words, such as "put b1 on b2"',
+        help='problem file (PDDL, JSON or English), ID of a benchmark test problem, or a '
+        'request in plain words, such as "put b1 on b2"',
         autocompletion=complete_problem,
     ),
 ]
 DomainFile = Annotated[
-    Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+    Path | None, typer.Option('--domain', help='PDDL domain file (default: the built-in domain)')
 ]
 TimeBudget = Annotated[
-    float, typer.Option(min=1, max=86400, help='for planning and execution together [s]')
+    float, typer.Option(min=1, max=86400, help='seconds for planning and execution together')
 ]
 Format = Annotated[
     str,
     typer.Option(
-        help='what the problem is sent as, whatever its file is written in: pddl, json or english; '
-        'by default that of the file'
+        help='convert the problem to this format before sending: pddl, json or english '
+        '(default: that of the file)'
     ),
 ]
 AsJson = Annotated[
@@ -71,19 +71,17 @@ def demo(
     options: Options = Options(),  # noqa: B008 (frozen, and replaced by its parts)
     real_time_factor: Annotated[
         float,
-        typer.Option(
-            min=0, max=100, help='speed of the cell against the clock; 0 is as fast as it can'
-        ),
+        typer.Option(min=0, max=100, help='simulation speed relative to real time (0: unlimited)'),
     ] = 4.0,
     cell: Annotated[
         str,
         typer.Option(
-            help='what executes: twin, the arm in simulation; symbolic, where nothing moves, for '
-            'any domain; auto takes the twin where it can show the task'
+            help='where to execute: twin (simulated arm), symbolic (any domain, no motion), '
+            'or auto (twin where it can show the task)'
         ),
     ] = 'auto',
-    model: Annotated[str, typer.Option(help='model folder; empty takes the configured one')] = '',
-    video: Annotated[bool, typer.Option(help='whether a video of the twin is made')] = True,
+    model: Annotated[str, typer.Option(help='model folder (default: from config)')] = '',
+    video: Annotated[bool, typer.Option(help='record a video of the twin')] = True,
 ) -> None:
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
     from safegen_ros.cli.demo import DemoOptions, run_demo
@@ -106,10 +104,10 @@ def run(
         bool,
         typer.Option(
             '--blocks-set-up',
-            help='state that the blocks of a real table stand as the problem has them',
+            help='confirm that the real blocks stand as in the initial state of the problem',
         ),
     ] = False,
-    video: Annotated[bool, typer.Option('--video', help='make a video of what moved')] = False,
+    video: Annotated[bool, typer.Option('--video', help='record a video of the execution')] = False,
     words: Words = False,
     constraints: Constraints = '',
     start: Start = None,
@@ -119,7 +117,7 @@ def run(
 ) -> None:
     """Send one task to a stack that is already up, and show what happens.
 
-    A request in words, with --domain NAME or --start PROBLEM, is first shown as it was understood.
+    The reading of a request in words (with --domain NAME or --start PROBLEM) is shown first.
     """
     from safegen_ros.cli.demo import run_goal
     from safegen_ros.cli.show import when_kept
@@ -166,7 +164,7 @@ def plan(
 def execute(
     problem: ProblemFile,
     plan: Annotated[
-        str, typer.Argument(help='file of the plan, one step such as (stack a b) per line; - stdin')
+        str, typer.Argument(help='plan file, one step such as (stack a b) per line (-: stdin)')
     ],
     domain: DomainFile = None,
     format: Format = '',
@@ -199,7 +197,7 @@ def _profiles_help() -> str:
 @app.command(epilog=_profiles_help())
 def up(
     profile: Annotated[
-        str, typer.Argument(help='what to start, such as sim', autocompletion=complete_profile)
+        str, typer.Argument(help='profile to start, such as sim', autocompletion=complete_profile)
     ] = 'sim',
     arguments: ProfileArguments = None,
 ) -> None:

@@ -26,37 +26,39 @@ app = typer.Typer(
 )
 
 AgentName = Annotated[
-    str, typer.Option('--agent', help='oracle, careless or random; a model takes its place')
+    str, typer.Option('--agent', help='oracle, careless or random (ignored with --model)')
 ]
-Model = Annotated[
-    str, typer.Option(help='folder of a model, or http://HOST:PORT/v1#MODEL for a server')
-]
+Model = Annotated[str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')]
 Setting = Annotated[str, typer.Option(help='PO, FO, "IPC (PO)" or "IPC (FO)"')]
 CompatOption = Annotated[
     str, typer.Option(help='spoc: count constraints as the published evaluator does')
 ]
 ShieldOption = Annotated[
-    str, typer.Option(help='what is done about unsafe actions: off, warn or block')
+    str, typer.Option(help='shield against unsafe actions: off, warn or block')
 ]
 Propose = Annotated[
     bool,
     typer.Option(
-        '--propose', help='propose safety rules from the words of the task, and keep them'
+        '--propose', help='derive safety rules from the words of the task, and enforce them'
     ),
 ]
-Steps = Annotated[int, typer.Option(min=1, max=1000, help='most actions of a run')]
-Temperature = Annotated[float, typer.Option(min=0, max=2, help='of a model; 0 is greedy')]
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='of chance and of the sampling')]
+Steps = Annotated[int, typer.Option(min=1, max=1000, help='maximum number of actions per run')]
+Temperature = Annotated[
+    float, typer.Option(min=0, max=2, help='temperature of a model (0: greedy)')
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the world and of sampling')]
 
 
 @app.command()
 def tasks(
     published: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="folder of the authors' task files, to check instead"),
+        typer.Option(
+            file_okay=False, help="folder of the authors' task files, to check instead of ours"
+        ),
     ] = None,
 ) -> None:
-    """List the 25 tasks, or what is wrong with published ones."""
+    """List the 25 tasks, or the faults of published ones."""
     from safegen_ros.tasks.household.runs import HouseholdError
     from safegen_ros.tasks.household.tasks import clean_tasks, defects, read_published
 
@@ -85,14 +87,15 @@ def run(
     task: Annotated[
         str,
         typer.Argument(
-            help='name of a task that safegen household tasks lists; with --thor a published file'
+            help="name of a task ('safegen household tasks' lists them), or a published file "
+            'with --thor'
         ),
     ],
     agent: AgentName = 'oracle',
     model: Model = '',
     setting: Setting = 'PO',
     implicit: Annotated[
-        bool, typer.Option('--implicit', help='do not tell the agent the constraint')
+        bool, typer.Option('--implicit', help='hide the constraint from the agent')
     ] = False,
     compat: CompatOption = '',
     shield: ShieldOption = 'off',
@@ -100,7 +103,9 @@ def run(
     steps: Steps = 60,
     temperature: Temperature = 0.0,
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(dir_okay=False, help='keep the run here')] = None,
+    out: Annotated[
+        Path | None, typer.Option(dir_okay=False, help='save the run to this file')
+    ] = None,
     thor: Annotated[
         bool, typer.Option('--thor', help="run it in AI2-THOR (pip install 'safegen_ros\\[thor]')")
     ] = False,
@@ -131,16 +136,19 @@ def run(
 
 @app.command()
 def show(
-    file: Annotated[Path, typer.Argument(help='a run that safegen household run kept')],
+    file: Annotated[Path, typer.Argument(help="file saved by 'safegen household run --out'")],
     picture: Annotated[
-        Path | None, typer.Option(dir_okay=False, help='draw where things were over time here')
+        Path | None,
+        typer.Option(dir_okay=False, help='draw positions over time to this file'),
     ] = None,
     pddl: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help='write the trace as PDDL 3 here, for safegen validate'),
+        typer.Option(
+            file_okay=False, help='write the trace as PDDL3 to this folder, for safegen validate'
+        ),
     ] = None,
 ) -> None:
-    """Print a run that was kept; it is played again and must end as it did."""
+    """Print a saved run; it is replayed and must end as recorded."""
     from safegen_ros.datasets.failures import writing
     from safegen_ros.tasks.household.pddl3 import trace_texts
     from safegen_ros.tasks.household.runs import load_run
@@ -165,15 +173,13 @@ def show(
 @app.command()
 def evaluate(
     table: Annotated[
-        str, typer.Option(help='2, settings; 3, explicit and implicit; all is both')
+        str, typer.Option(help='2 (settings), 3 (explicit and implicit) or all')
     ] = 'all',
     agents: Annotated[
-        str, typer.Option(help='of oracle, careless and random, with commas; empty for none')
+        str, typer.Option(help='agents, comma-separated: oracle, careless, random (empty: none)')
     ] = 'oracle,careless,random',
-    model: Annotated[
-        list[str] | None, typer.Option(help='a model beside them; may be given several times')
-    ] = None,
-    runs: Annotated[int, typer.Option(min=1, max=100, help='of each task')] = 3,
+    model: Annotated[list[str] | None, typer.Option(help='model to compare (repeatable)')] = None,
+    runs: Annotated[int, typer.Option(min=1, max=100, help='runs per task')] = 3,
     compat: CompatOption = '',
     shield: ShieldOption = 'off',
     propose: Propose = False,
@@ -181,7 +187,7 @@ def evaluate(
     temperature: Temperature = 0.0,
     seed: Seed = 0,
     out: Annotated[
-        Path | None, typer.Option(file_okay=False, help='write the figures here, too')
+        Path | None, typer.Option(file_okay=False, help='also write the figures to this folder')
     ] = None,
 ) -> None:
     """Print SAPO's tables 2 and 3 for agents and models; shield and rules are those of models."""
@@ -221,7 +227,7 @@ def evaluate(
 
 @app.command()
 def speed(
-    steps: Annotated[int, typer.Option(min=1000, help='of the world')] = 20_000, seed: Seed = 0
+    steps: Annotated[int, typer.Option(min=1000, help='number of steps')] = 20_000, seed: Seed = 0
 ) -> None:
     """Print how fast the world is, and a sweep over the 25 tasks."""
     from safegen_ros.benchmarks.household.speed import measure

@@ -27,8 +27,8 @@ RunName = Annotated[
     str,
     typer.Argument(
         metavar='RUN',
-        help="the run's id, a part of it that no other run has, 'last' for the newest, or the path "
-        "of its folder; 'safegen history' lists them",
+        help="run ID or unique part of it, 'last' for the newest, or the path of its folder; "
+        "'safegen history' lists runs",
         autocompletion=complete_run,
     ),
 ]
@@ -36,30 +36,30 @@ AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and 
 
 
 def history(
-    limit: Annotated[int, typer.Option(min=0, help='runs that are listed; 0 for all')] = 20,
+    limit: Annotated[int, typer.Option(min=0, help='maximum number of runs (0: all)')] = 20,
     domain: Annotated[str, typer.Option(help='only runs of this PDDL domain')] = '',
     result: Annotated[
         str,
         typer.Option(
-            help='only runs that ended so: success, failed (all others), running, cut_off, or an '
-            'error code such as unsolvable'
+            help='only runs with this result: success, failed (all others), running, '
+            'cut_off, or an error code such as unsolvable'
         ),
     ] = '',
     level: Annotated[
-        str, typer.Option(help='only runs whose plan this level wrote, such as model or search')
+        str, typer.Option(help='only runs with a plan by this planner, such as model or search')
     ] = '',
     since: Annotated[
-        datetime | None, typer.Option(help='only runs from this time on, in UTC')
+        datetime | None, typer.Option(help='only runs since this time, in UTC')
     ] = None,
     as_json: Annotated[
-        bool, typer.Option('--json', help='print a line of JSON for each run and nothing else')
+        bool, typer.Option('--json', help='print one line of JSON per run and nothing else')
     ] = False,
 ) -> None:
     """List the runs that are kept, newest first.
 
     They are in the folder of SAFEGEN_RUNS_DIR, else in runs/ of the working directory.
 
-    Exit status: 0, 2 one of the runs that are listed cannot be read.
+    Exit status: 0 done, 2 a listed run cannot be read.
     """
     from safegen_ros.cli.history import Filter, list_kept, unknown_result
 
@@ -71,19 +71,19 @@ def history(
 def show(
     run: RunName,
     as_json: AsJson = False,
-    events: Annotated[bool, typer.Option(help='whether the events are listed')] = True,
+    events: Annotated[bool, typer.Option(help='list the events')] = True,
     compare: Annotated[
         str,
         typer.Option(
             metavar='RUN',
-            help='another run: print what is different in it, and nothing else',
+            help='another run: print only its differences',
             autocompletion=complete_run,
         ),
     ] = '',
 ) -> None:
     """Print everything that is known of one run: task, attempts, plan, steps, end and events.
 
-    Exit status: 0, 2 there is no such run or it cannot be read.
+    Exit status: 0 done, 2 no such run, or it cannot be read.
     """
     from safegen_ros.cli.show import show_run, show_two
 
@@ -93,10 +93,10 @@ def show(
 def replay(
     run: RunName,
     execute: Annotated[
-        bool, typer.Option(help='whether the plan is carried out again, on the twin or on symbols')
+        bool, typer.Option(help='execute the plan again, on the twin or in a symbolic cell')
     ] = True,
     scene: Annotated[
-        Path | None, typer.Option(help='YAML of the robot cell; by default the shipped one')
+        Path | None, typer.Option(help='YAML of the robot cell (default: the shipped one)')
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -104,7 +104,7 @@ def replay(
 
     No ROS is needed, and a stack that is up is not touched.
 
-    Exit status: 0 all is as it was recorded, 1 something is not, 2 the run cannot be read.
+    Exit status: 0 all as recorded, 1 a difference, 2 the run cannot be read.
     """
     from safegen_ros.cli.replay import replay_run
 
@@ -115,15 +115,15 @@ def share(
     run: RunName,
     out: Annotated[
         Path | None,
-        typer.Option('--out', '-o', help='file to write; by default the id of the run with .html'),
+        typer.Option('--out', '-o', help='file to write (default: the run ID with .html)'),
     ] = None,
 ) -> None:
     """Write one run as one HTML file that anybody can read, without a network and without a script.
 
     It has the task, every attempt with its verdict, the states, the timeline, digests of the files,
-    and the video where that is small enough.
+    and a small enough video.
 
-    Exit status: 0, 2 there is no such run, it cannot be read, or the file cannot be written.
+    Exit status: 0 done, 2 no such run, it cannot be read, or the file cannot be written.
     """
     from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
     from safegen_ros.cli.show import with_run

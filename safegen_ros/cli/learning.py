@@ -19,7 +19,7 @@ train_app = typer.Typer(
 
 Config = Annotated[Path, typer.Option(help='recipe, such as config/train/mini.yaml')]
 Out = Annotated[Path, typer.Option(help='folder for checkpoints, metrics and the model')]
-Resume = Annotated[bool, typer.Option(help='go on from the last checkpoint in that folder')]
+Resume = Annotated[bool, typer.Option(help='resume from the last checkpoint in that folder')]
 
 
 @train_app.command()

@@ -37,8 +37,8 @@ def lint(
         list[Path],
         typer.Argument(
             metavar='DOMAIN [PROBLEM]',
-            help='PDDL files, in either order; a problem alone goes with the built-in domain that '
-            'it names',
+            help='PDDL files, in either order (a problem alone: with the built-in domain '
+            'that it names)',
             autocompletion=complete_problem,
         ),
     ],

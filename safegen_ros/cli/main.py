@@ -229,7 +229,7 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def version(
-    show: Annotated[bool, typer.Option('--version', help='print the version and end')] = False,
+    show: Annotated[bool, typer.Option('--version', help='print the version and exit')] = False,
 ) -> None:
     """Print the version when asked."""
     guard()

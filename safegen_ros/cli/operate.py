@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 Namespace = Annotated[str, typer.Option(help='namespace of the nodes')]
-AsJson = Annotated[bool, typer.Option('--json', help='print JSON for a program')]
+AsJson = Annotated[bool, typer.Option('--json', help='print machine-readable JSON')]
 
 
 def stop(namespace: Namespace = '', as_json: AsJson = False) -> None:

@@ -18,9 +18,11 @@ _ANSWER_S = 60.0  # a node that is configured may load a model first [s]
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help='of the key: lower-case letters, digits, -, _, .')],
+    name: Annotated[
+        str, typer.Argument(help='name of the key: lower-case letters, digits, -, _, .')
+    ],
     roles: Annotated[
-        str, typer.Option(help='roles, joined by commas: operator, sender, engineer')
+        str, typer.Option(help='roles, comma-separated: operator, sender, engineer')
     ] = 'operator,sender',
 ) -> None:
     """Make a key, and print the line of its public part for the operators file."""
@@ -57,10 +59,10 @@ def do(
     node: Annotated[str, typer.Argument(help='validator, executor or planner')],
     command: Annotated[str, typer.Argument(help='set_parameters, configure, activate, reset ...')],
     argument: Annotated[
-        str, typer.Argument(help='of set_parameters: a JSON object of names and values')
+        str, typer.Argument(help='for set_parameters: a JSON object of names and values')
     ] = '',
     namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: Annotated[bool, typer.Option('--json', help='print JSON for a program')] = False,
+    as_json: Annotated[bool, typer.Option('--json', help='print machine-readable JSON')] = False,
 ) -> None:
     """Send a command to a node, signed with your key where the node has an operators_file."""
     from safegen_ros.cli.namespaces import absolute_namespace

@@ -30,16 +30,16 @@ app = typer.Typer(
 )
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
-Jobs = Annotated[int | None, typer.Option(min=1, help='processes; by default one for each core')]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help='number of processes (default: one per core)')
+]
 Placeholder = Annotated[
-    bool, typer.Option('--placeholder', help='whether the objects in the goal may be any objects')
+    bool, typer.Option('--placeholder', help='treat the objects in the goal as placeholders')
 ]
 
 CompatOption = Annotated[
     str,
-    typer.Option(
-        help='planetarium: what is correct is as the published code has it, mistakes included'
-    ),
+    typer.Option(help='planetarium: judge as the published code does, mistakes included'),
 ]
 
 
@@ -47,16 +47,18 @@ CompatOption = Annotated[
 def build(
     out: Folder,
     recipe: Annotated[
-        Path | None, typer.Option('--recipe', help=f'by default {PAPER_RECIPE}')
+        Path | None, typer.Option('--recipe', help=f'recipe (default: {PAPER_RECIPE})')
     ] = None,
     pairs: Annotated[
         int | None,
-        typer.Option(min=1, help='rows in all, with the shares of the recipe; else as the recipe'),
+        typer.Option(
+            min=1, help='rows in all, with the shares of the recipe (default: from the recipe)'
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help='else as the recipe')] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help='seed (default: from the recipe)')] = None,
     shuffled: Annotated[
         bool,
-        typer.Option('--shuffled', help='tell the atoms of explicit descriptions in any order'),
+        typer.Option('--shuffled', help='shuffle the facts of explicit descriptions'),
     ] = False,
     jobs: Jobs = None,
 ) -> None:
@@ -77,19 +79,25 @@ def check(folder: Folder, jobs: Jobs = None) -> None:
 
 @app.command()
 def stats(folder: Folder) -> None:
-    """Print what a dataset is made of, beside table 1 of the paper."""
+    """Print the composition of a dataset beside table 1 of the paper."""
     _show(folder, Console())
 
 
 @app.command()
 def texts(
     data: Folder,
-    out: Annotated[Path, typer.Argument(file_okay=False, help='receives train.jsonl, test.jsonl')],
-    requests: Annotated[int, typer.Option(min=0, help='requests about observed blocks')] = 30_000,
-    made_up: Annotated[int, typer.Option(min=0, help='problems of made-up domains')] = 6_000,
-    seed: Annotated[int, typer.Option(min=0, help='of both')] = 0,
+    out: Annotated[
+        Path, typer.Argument(file_okay=False, help='folder for train.jsonl and test.jsonl')
+    ],
+    requests: Annotated[
+        int, typer.Option(min=0, help='number of requests about observed blocks')
+    ] = 30_000,
+    made_up: Annotated[
+        int, typer.Option(min=0, help='number of problems of made-up domains')
+    ] = 6_000,
+    seed: Annotated[int, typer.Option(min=0, help='seed of requests and made-up domains')] = 0,
 ) -> None:
-    """Write what a small translator learns from, in its words, for `safegen train`."""
+    """Write training data for a small translator, for `safegen train`."""
     from safegen_ros.datasets.planetarium.texts import write_texts
 
     for group, rows in write_texts(data, out, requests, made_up, seed).items():
@@ -99,26 +107,23 @@ def texts(
 @app.command()
 def evaluate(
     data: Folder,
-    model: Annotated[
-        str, typer.Option(help='folder of a model, or http://HOST:PORT/v1#MODEL for a server')
-    ],
+    model: Annotated[str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')],
     out: Annotated[
-        Path, typer.Option(file_okay=False, help='folder for answers and figures; goes on there')
+        Path,
+        typer.Option(file_okay=False, help='folder for answers and figures (resumable)'),
     ],
     split: Annotated[str, typer.Option(help='test or train')] = 'test',
-    rows: Annotated[int, typer.Option(min=0, help='drawn by chance; 0 takes all')] = 0,
-    domain: Annotated[
-        list[str] | None, typer.Option(help='of this domain only; may be given several times')
-    ] = None,
+    rows: Annotated[int, typer.Option(min=0, help='number of random rows (0: all)')] = 0,
+    domain: Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')] = None,
     fold: Annotated[
         int | None, typer.Option(min=0, max=4, help='only rows of this fold, one of five')
     ] = None,
-    temperature: Annotated[float, typer.Option(min=0, max=2, help='0 is greedy')] = 0.0,
-    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer')] = 4096,
-    seed: Annotated[int, typer.Option(min=0, help='of the rows and of the sampling')] = 0,
-    batch: Annotated[int, typer.Option(min=1, help='rows that are answered together')] = 16,
+    temperature: Annotated[float, typer.Option(min=0, max=2, help='temperature (0: greedy)')] = 0.0,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer in tokens')] = 4096,
+    seed: Annotated[int, typer.Option(min=0, help='seed of rows and sampling')] = 0,
+    batch: Annotated[int, typer.Option(min=1, help='rows per batch')] = 16,
     shield: Annotated[
-        bool, typer.Option(help='of a small translator: hold its answers to the domain')
+        bool, typer.Option(help='restrict the answers of a small translator to the domain')
     ] = True,
     compat: CompatOption = '',
 ) -> None:
@@ -156,15 +161,16 @@ def evaluate(
 def score(
     rows: Annotated[
         Path,
-        typer.Argument(dir_okay=False, help='JSON lines, each a row of the dataset with "answer"'),
+        typer.Argument(
+            dir_okay=False, help='JSON lines, each a row of the dataset with an "answer"'
+        ),
     ],
-    json: Annotated[Path | None, typer.Option(help='write the figures here')] = None,
+    json: Annotated[Path | None, typer.Option(help='write the figures to this file')] = None,
     details: Annotated[
-        Path | None, typer.Option(help='write what is wrong with each answer here, as JSON lines')
+        Path | None,
+        typer.Option(help='write the faults of each answer to this file, as JSON lines'),
     ] = None,
-    plots: Annotated[
-        Path | None, typer.Option(file_okay=False, help='draw into this folder')
-    ] = None,
+    plots: Annotated[Path | None, typer.Option(file_okay=False, help='folder for plots')] = None,
     compat: CompatOption = '',
 ) -> None:
     """Print how many answers are parseable, solvable and correct, beside the paper."""
@@ -199,13 +205,13 @@ def score(
 
 @app.command(name='explain')
 def explain_command(
-    wanted: Annotated[Path, typer.Argument(help='problem as it should be')],
+    wanted: Annotated[Path, typer.Argument(help='the wanted problem')],
     answer: Annotated[
-        Path, typer.Argument(help='problem as a model wrote it, prose around it or not')
+        Path, typer.Argument(help="the model's answer, with or without prose around it")
     ],
     placeholder: Placeholder = False,
 ) -> None:
-    """Say whether an answer is the problem that is wanted, and what to change in it."""
+    """Compare an answer with the wanted problem, and list the changes that it needs."""
     from safegen_ros.benchmarks.planetarium.score import Answer, details, read_wanted
     from safegen_ros.pddl.text_files import read_text
     from safegen_ros.tasks.planetarium.assess import assess

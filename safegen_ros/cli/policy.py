@@ -16,7 +16,7 @@ def policy(
 ) -> None:
     """Print the SROS2 policy of the nodes: what each of them may publish, call and execute.
 
-    It is no protection by itself: docs/security.md says how to enforce it, and where that works.
+    The policy alone protects nothing: docs/security.md says how to enforce it.
     """
     from safegen_ros.ros.interfaces import policy_xml
 

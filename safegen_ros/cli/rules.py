@@ -31,28 +31,36 @@ if TYPE_CHECKING:
 def rules(
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar='[RULE]...', help='"never put anything on b3", or PDDL3'),
+        typer.Argument(
+            metavar='[RULE]...',
+            help='rules in plain words, such as "never put anything on b3", or in PDDL3',
+        ),
     ] = None,
     problem: Annotated[
-        Path, typer.Option('--problem', help='problem that they are meant for, or the id of one')
+        Path, typer.Option('--problem', help='problem file or ID that the rules apply to')
     ] = Path('examples/tower_order.pddl'),
     domain: Annotated[
-        Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+        Path | None,
+        typer.Option('--domain', help='PDDL domain file (default: the built-in domain)'),
     ] = None,
     file: Annotated[
         list[Path] | None,
-        typer.Option('--file', help='more rules; those in YAML are about attributes of objects'),
+        typer.Option(
+            '--file', help='file of more rules (YAML for rules about attributes of objects)'
+        ),
     ] = None,
     model: Annotated[
         str,
         typer.Option(
-            help='have a model put the RULEs into PDDL3, in whatever words they are: a folder, or '
+            help='model that translates the RULEs into PDDL3: a folder, or '
             'http://HOST:PORT/v1#MODEL for a server'
         ),
     ] = '',
     out: Annotated[
         Path | None,
-        typer.Option('--out', help='write the problem with the rules added here, in its format'),
+        typer.Option(
+            '--out', help='write the problem with the added rules to this file, in its format'
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option('--json', help='print one JSON object and nothing else')
@@ -63,11 +71,11 @@ def rules(
 ) -> None:
     """Say what rules in plain words mean for a problem, and add them to it.
 
-    Rules are only ever added: what the problem forbids stays forbidden. What a model made of them
-    is for you to confirm: read the sentences before you use the problem.
+    Rules are only ever added: what the problem forbids stays forbidden. A model may misread a
+    rule: read its sentences before you use the problem.
 
-    Exit status: 0, 1 it is seen that no plan can keep them all, or the model cannot answer, 2 bad
-    input, also where the answer of the model is refused, 3 internal error.
+    Exit status: 0 done, 1 no plan can keep all rules, or the model does not answer, 2 bad input or
+    a refused answer of the model, 3 internal error.
     """
     from safegen_ros.language.rule_files import gather_rules
 

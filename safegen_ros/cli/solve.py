@@ -35,28 +35,27 @@ def solve(
         list[Path],
         typer.Argument(
             metavar='[DOMAIN] PROBLEM',
-            help='problem with its constraints, in PDDL, JSON or English; a PDDL domain may stand '
-            'beside it, in either order',
+            help='problem file with its constraints (PDDL, JSON or English), and optionally '
+            'a PDDL domain, in either order',
             autocompletion=complete_problem,
         ),
     ],
     domain: Annotated[
-        Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+        Path | None,
+        typer.Option('--domain', help='PDDL domain file (default: the built-in domain)'),
     ] = None,
     optimal: Annotated[
         bool,
         typer.Option(
             '--optimal',
-            help='search for the best plan by the :metric, else by the number of steps',
+            help='find the best plan by the :metric, else by the number of steps',
         ),
     ] = False,
     route: Annotated[
-        str, typer.Option(help='who searches: auto, in-process, fast-downward or kairos')
+        str, typer.Option(help='search engine: auto, in-process, fast-downward or kairos')
     ] = 'auto',
-    time_limit: Annotated[float, typer.Option(min=0.001, help='longest search [s]')] = 60.0,
-    memory_limit: Annotated[
-        float, typer.Option(min=16, help='most memory of the search [MiB]')
-    ] = 2048,
+    time_limit: Annotated[float, typer.Option(min=0.001, help='time limit in seconds')] = 60.0,
+    memory_limit: Annotated[float, typer.Option(min=16, help='memory limit in MiB')] = 2048,
     as_json: Annotated[
         bool, typer.Option('--json', help='print one JSON object and nothing else')
     ] = False,
@@ -66,8 +65,8 @@ def solve(
 ) -> None:
     """Print a safe plan of the search planner; no model is asked.
 
-    Exit status: 0 there is a plan, 1 there is none (which is proved) or the limit came first, 2 bad
-    input, 3 internal error.
+    Exit status: 0 plan found, 1 proved that there is none, or limit reached, 2 bad input, 3
+    internal error.
     """
     from safegen_ros.search.solve import Route
     from safegen_ros.search.solve import solve as search

@@ -22,31 +22,34 @@ def step(
     problem: Annotated[
         Path,
         typer.Argument(
-            help='problem with its constraints, in PDDL, JSON or English',
+            help='problem file with its constraints (PDDL, JSON or English)',
             autocompletion=complete_problem,
         ),
     ] = Path('examples/tower_order.pddl'),
     domain: Annotated[
-        Path | None, typer.Option('--domain', help='PDDL domain; by default the built-in one')
+        Path | None,
+        typer.Option('--domain', help='PDDL domain file (default: the built-in domain)'),
     ] = None,
     read_as: ReadAs = '',
     cell: Annotated[
         str,
         typer.Option(
-            help='what executes: twin, the arm in simulation; symbolic, where nothing moves; auto '
-            'takes the twin where it can show the task'
+            help='where to execute: twin (simulated arm), symbolic (no motion), or auto '
+            '(twin where it can show the task)'
         ),
     ] = 'auto',
     model: Annotated[
         str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')
     ] = 'models/safegen-mini',
     strategy: Annotated[
-        str, typer.Option(help=f'who is asked for a plan, in order: {", ".join(LEVELS)}')
+        str, typer.Option(help=f'planners to try, in order, comma-separated: {", ".join(LEVELS)}')
     ] = STRATEGY,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the model')] = 0,
-    max_steps: Annotated[int, typer.Option(min=1, max=10_000, help='steps that are taken')] = 200,
+    max_steps: Annotated[
+        int, typer.Option(min=1, max=10_000, help='maximum number of steps')
+    ] = 200,
     time_budget: Annotated[
-        float, typer.Option(min=1, max=86400, help='for planning and execution [s]')
+        float, typer.Option(min=1, max=86400, help='seconds for planning and execution')
     ] = 240.0,
 ) -> None:
     """Work on one task step by step: observe, choose, prove, take one step, observe again.

@@ -28,26 +28,25 @@ Words = Annotated[
     bool,
     typer.Option(
         '--words',
-        help='the task is a request in plain words, as is every text with blanks that is no file',
+        help='read the task as a request in plain words (default for a text with blanks that '
+        'is no file)',
     ),
 ]
 Constraints = Annotated[
     str,
-    typer.Option(
-        metavar='PDDL3', help='with words: formula, or file of one, that holds in any case'
-    ),
+    typer.Option(metavar='PDDL3', help='with words: extra constraints, as a formula or a file'),
 ]
 Start = Annotated[
     Path | None,
     typer.Option(
         '--start',
-        help='with words: problem file, or id, whose objects, initial state and constraints hold',
+        help='with words: problem file or ID with the objects, initial state and constraints',
     ),
 ]
 Yes = Annotated[
     bool,
     typer.Option(
-        '--yes', help='with words: do not ask about the reading; its plan waits for approval'
+        '--yes', help='with words: do not ask to confirm the reading; its plan waits for approval'
     ),
 ]
 

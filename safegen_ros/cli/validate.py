@@ -237,13 +237,13 @@ def validate(
     domain: Annotated[
         str,
         typer.Argument(
-            help='PDDL domain file, or - for the built-in one; the problem may come first'
+            help='PDDL domain file (-: the built-in domain); domain and problem in either order'
         ),
     ],
     problem: Annotated[
         Path,
         typer.Argument(
-            help='problem with its constraints, in PDDL, JSON or English',
+            help='problem file with its constraints (PDDL, JSON or English)',
             autocompletion=complete_problem,
         ),
     ],
@@ -251,17 +251,17 @@ def validate(
         list[str],
         typer.Argument(
             metavar='PLAN...',
-            help='plan files, one step such as (stack a b) per line; - for stdin (once)',
+            help='plan files, one step such as (stack a b) per line (-: stdin, once)',
         ),
     ],
     as_json: Annotated[
-        bool, typer.Option('--json', help='print a line of JSON for each plan and nothing else')
+        bool, typer.Option('--json', help='print one line of JSON per plan and nothing else')
     ] = False,
     second_opinion: Annotated[
-        bool, typer.Option('--second-opinion', help='refuse a plan where VAL does not agree')
+        bool, typer.Option('--second-opinion', help='refuse a plan unless VAL agrees')
     ] = False,
     lenient: Annotated[
-        bool, typer.Option('--lenient', help='take the list of steps out of other text')
+        bool, typer.Option('--lenient', help='extract the steps from surrounding text')
     ] = False,
     best: Annotated[
         float,
@@ -278,8 +278,8 @@ def validate(
 ) -> None:
     """Print the verdict on plans.
 
-    Exit status: 0 every plan is proved, 1 a plan is not, 2 bad input, 3 internal error; with
-    several plans the highest of theirs.
+    Exit status: 0 every plan is proved, 1 a plan is not, 2 bad input, 3 internal error; the
+    highest one of several plans.
     """
     shown: Shown = JsonLines() if as_json else TextOutput(Console(), len(plans) > 1)
     options = ValidateOptions(lenient, second_opinion, best)

@@ -31,9 +31,8 @@ ReadAs = Annotated[
     typer.Option(
         '--read-as',
         metavar='FORMAT',
-        help='what the problem file is written in: pddl, json or english; by default what its name '
-        f'ends with tells ({_SUFFIXES}; pddl for any other); or {" or ".join(WORLDS)}, for a task '
-        'of that world',
+        help=f'input format: pddl, json, english or {" or ".join(WORLDS)} (default: from the file '
+        f'extension: {_SUFFIXES}; pddl for any other)',
     ),
 ]
 

@@ -83,8 +83,8 @@ def _sends(name: str, type: str, about: str) -> Interface:
     return Interface(Kind.ACTION_CLIENT, name, type, about)
 
 
-_HEARTBEAT = _out('heartbeat', 'safegen_msgs/msg/Heartbeat', 'four times a second: it is alive')
-_HEARTBEATS = _in('heartbeat', 'safegen_msgs/msg/Heartbeat', 'which nodes and clients are alive')
+_HEARTBEAT = _out('heartbeat', 'safegen_msgs/msg/Heartbeat', 'heartbeat, four times a second')
+_HEARTBEATS = _in('heartbeat', 'safegen_msgs/msg/Heartbeat', 'heartbeats of nodes and clients')
 
 INTERFACES: dict[str, tuple[Interface, ...]] = {
     'planner': (
@@ -98,35 +98,39 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
             'each entry of the journal, once it is on the disk',
             latched=True,
         ),
-        _out('~/plan', 'safegen_msgs/msg/Plan', 'the last plan that was proved', True),
-        _out('~/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits for approval', True),
-        _serves('~/approve', 'safegen_msgs/srv/Approve', "an operator's word about such a plan"),
-        _in('stopped', 'safegen_msgs/msg/StopState', 'ends the goals when it is stopped', True),
+        _out('~/plan', 'safegen_msgs/msg/Plan', 'the last proved plan', True),
+        _out('~/pending', 'safegen_msgs/msg/PendingPlan', 'the plan awaiting approval', True),
+        _serves('~/approve', 'safegen_msgs/srv/Approve', 'approval or refusal of the pending plan'),
+        _in('stopped', 'safegen_msgs/msg/StopState', 'a stop, which ends the goals', True),
         _calls('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on each attempt'),
-        _calls('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'what the twin says of a plan'),
-        _calls('get_world', 'safegen_msgs/srv/GetWorld', 'where a goal with from_current begins'),
+        _calls('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'rehearsal of a plan on the twin'),
+        _calls('get_world', 'safegen_msgs/srv/GetWorld', 'start of a goal with from_current'),
         _sends('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a proved plan'),
     ),
     'validator': (
         _serves('validate_plan', 'safegen_msgs/srv/ValidatePlan', 'the verdict on a plan text'),
-        _serves('monitor_step', 'safegen_msgs/srv/MonitorStep', 'the word to go on after a step'),
-        _out('~/status', 'safegen_msgs/msg/MonitorStatus', 'what came of the last step', True),
-        _calls('stop', 'std_srvs/srv/Trigger', 'where the world has left the proof'),
-        _in('stopped', 'safegen_msgs/msg/StopState', 'whether that was done already', True),
+        _serves(
+            'monitor_step', 'safegen_msgs/srv/MonitorStep', 'permission to continue after a step'
+        ),
+        _out('~/status', 'safegen_msgs/msg/MonitorStatus', 'result of the last step', True),
+        _calls('stop', 'std_srvs/srv/Trigger', 'a stop, when the world has left the proof'),
+        _in('stopped', 'safegen_msgs/msg/StopState', 'stop state', True),
     ),
     'executor': (
         _HEARTBEATS,
         _executes('execute_plan', 'safegen_msgs/action/ExecutePlan', 'a plan, verified first'),
-        _serves('rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'a proved plan on a twin first'),
+        _serves(
+            'rehearse_plan', 'safegen_msgs/srv/RehearsePlan', 'rehearsal of a proved plan on a twin'
+        ),
         _serves('stop', 'std_srvs/srv/Trigger', 'end every goal, hold, and latch'),
         _serves('reset', 'std_srvs/srv/Trigger', 'allow goals again; moves nothing'),
         _serves('release', 'std_srvs/srv/Trigger', 'the tool lets go; refused while a goal runs'),
         _serves('get_world', 'safegen_msgs/srv/GetWorld', 'the last known world'),
         _serves(
-            'blocks_set_up', 'std_srvs/srv/Trigger', "a person's statement; for an assumed world"
+            'blocks_set_up', 'std_srvs/srv/Trigger', "a person's confirmation, for an assumed world"
         ),
-        _out('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
-        _in('stopped', 'safegen_msgs/msg/StopState', 'a stop of another node, obeyed', True),
+        _out('stopped', 'safegen_msgs/msg/StopState', 'stop state with its reason', True),
+        _in('stopped', 'safegen_msgs/msg/StopState', 'a stop by another node', True),
         _out('~/progress', 'safegen_msgs/msg/ExecutionProgress', 'each phase and step'),
         _out(
             '~/events',
@@ -151,7 +155,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
             'poses of the blocks of the real arm',
             when='`cell` is `mycobot`, `world` is `perceived`',
         ),
-        _calls('monitor_step', 'safegen_msgs/srv/MonitorStep', 'each look at the world'),
+        _calls('monitor_step', 'safegen_msgs/srv/MonitorStep', 'each observation of the world'),
     ),
 }
 """What each node has of its own, once it is active."""
@@ -177,13 +181,17 @@ COMMON: tuple[Interface, ...] = (
         Kind.SUBSCRIPTION, '/clock', 'rosgraph_msgs/msg/Clock', 'the time', when='`use_sim_time`'
     ),
     _HEARTBEAT,
-    _out('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the node is, once a second'),
+    _out(
+        '/diagnostics',
+        'diagnostic_msgs/msg/DiagnosticArray',
+        'diagnostics of the node, once a second',
+    ),
     _out('~/transition_event', 'lifecycle_msgs/msg/TransitionEvent', 'each change of its state'),
     _out('/rosout', 'rcl_interfaces/msg/Log', 'its log'),
     _out('/parameter_events', 'rcl_interfaces/msg/ParameterEvent', 'each change of a parameter'),
     *(_serves(f'~/{n}', f'lifecycle_msgs/srv/{t}', 'of a managed node') for n, t in _LIFECYCLE),
     *(_serves(f'~/{n}', f'rcl_interfaces/srv/{t}', 'its parameters') for n, t in _PARAMETERS),
-    _serves('~/operate', 'safegen_msgs/srv/Operate', 'commands of operators, signed'),
+    _serves('~/operate', 'safegen_msgs/srv/Operate', 'signed commands of operators'),
     _serves(
         '~/get_type_description',
         'type_description_interfaces/srv/GetTypeDescription',
@@ -196,25 +204,27 @@ CONSOLE = 'console'
 """The operator's page: no node of the proof, and not managed; the stack goes on without it."""
 
 OF_CONSOLE: tuple[Interface, ...] = (
-    _sends('run_task', 'safegen_msgs/action/RunTask', 'a task that was written on the page'),
-    _sends('plan_task', 'safegen_msgs/action/PlanTask', 'the same, where nothing is to move'),
+    _sends('run_task', 'safegen_msgs/action/RunTask', 'a task from the page'),
+    _sends('plan_task', 'safegen_msgs/action/PlanTask', 'a task to plan only'),
     # No client of the action: it follows and ends the goals of others, and sends none.
     _calls('execute_plan/_action/cancel_goal', 'action_msgs/srv/CancelGoal', 'to end a goal'),
     _calls(
         'execute_plan/_action/get_result',
         'safegen_msgs/action/ExecutePlan_GetResult',
-        'the last look at the blocks',
+        'the last observation of the blocks',
     ),
-    _calls('planner/approve', 'safegen_msgs/srv/Approve', "the operator's word about a plan"),
-    _calls('stop', 'std_srvs/srv/Trigger', 'the button'),
+    _calls(
+        'planner/approve', 'safegen_msgs/srv/Approve', 'approval or refusal of the pending plan'
+    ),
+    _calls('stop', 'std_srvs/srv/Trigger', 'the button STOP'),
     _calls('executor/operate', 'safegen_msgs/srv/Operate', 'the buttons of the operator'),
-    _in('planner/pending', 'safegen_msgs/msg/PendingPlan', 'the plan that waits', True),
+    _in('planner/pending', 'safegen_msgs/msg/PendingPlan', 'the plan awaiting approval', True),
     *(
         Interface(
             Kind.SUBSCRIPTION,
             f'{node}/events',
             'safegen_msgs/msg/RunEvent',
-            'what is written down of a goal',
+            'the journal of a goal',
         )
         for node in ('planner', 'executor')
     ),
@@ -222,8 +232,8 @@ OF_CONSOLE: tuple[Interface, ...] = (
     _in('executor/scene', 'visualization_msgs/msg/MarkerArray', 'blocks at rest', True),
     _in('joint_states', 'sensor_msgs/msg/JointState', 'the arm'),
     _in('world_state', 'safegen_msgs/msg/WorldState', 'the blocks, or the facts'),
-    _in('stopped', 'safegen_msgs/msg/StopState', 'whether it is stopped, and why', True),
-    _in('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'how the nodes are'),
+    _in('stopped', 'safegen_msgs/msg/StopState', 'stop state with its reason', True),
+    _in('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', 'diagnostics of the nodes'),
     _HEARTBEAT,
     _HEARTBEATS,
 )

@@ -21,7 +21,7 @@ OBSTACLE, IGNORE, REFUSE = 'obstacle', 'ignore', 'refuse'
 OTHER_OBJECTS = (OBSTACLE, IGNORE, REFUSE)
 """What becomes of objects that the task does not name."""
 
-_SILENCE = 'silence of {} after which the agent holds the arm [s]'
+_SILENCE = 'silence of {} until the agent holds the arm [s]'
 
 
 def _setting(default: object, description: str, *span: float, **more: Any) -> Any:
@@ -43,8 +43,8 @@ class ArmSettings:
 
     transport: str = _argument(
         TRANSPORTS[0],
-        'how the real arm is reached: serial, by port and baud; tcp, by host and tcp_port; ssh, by '
-        'host, ssh_port, user, key_file and known_hosts, with port and baud there',
+        'transport to the real arm: serial (port, baud), tcp (host, tcp_port) or ssh (host, '
+        'ssh_port, user, key_file, known_hosts, and port and baud there)',
         choices=TRANSPORTS,
     )
     port: str = _argument('/dev/ttyUSB0', 'serial port of the real arm')
@@ -67,16 +67,16 @@ class ArmSettings:
     hang_timeout: float = _setting(HANG_TIMEOUT_S, _SILENCE.format('its mover'), *TIMEOUT_RANGE_S)
     tool: str = _argument(
         'basic-pump',
-        'what takes hold of a block: basic-pump at an M5 base, gpio-pump at a Pi, or gripper',
+        'tool: basic-pump (at an M5 base), gpio-pump (at a Pi) or gripper',
         choices=TOOLS,
     )
     speed_limit: float = _argument(
-        0.5, 'top speed of the real arm, as share of its highest [1]; begin low', 0.01, 1.0
+        0.5, 'speed limit of the real arm, as share of its top speed [1]; start low', 0.01, 1.0
     )
     world: str = _argument(
         ASSUMED,
-        'where the blocks of the real arm are: assumed from what the arm did, or perceived on '
-        'perception/world_state',
+        'source of the block poses of the real arm: assumed (from its motions) or perceived '
+        '(on perception/world_state)',
         choices=(ASSUMED, PERCEIVED),
     )
 
@@ -85,23 +85,21 @@ class ArmSettings:
 class PerceptionSettings:
     """When a picture counts."""
 
-    perception_timeout: float = _setting(5.0, 'longest wait for new pictures [s]', 0.1, 60.0)
-    perception_samples: int = _setting(7, 'pictures of which the median is taken [1]', 1, 100)
+    perception_timeout: float = _setting(5.0, 'timeout of new pictures [s]', 0.1, 60.0)
+    perception_samples: int = _setting(7, 'number of pictures for the median [1]', 1, 100)
     perception_clock_tolerance: float = _setting(
-        0.1, 'how far ahead a stamp of a picture may be [s]', 0.0, 10.0
+        0.1, 'maximum lead of the stamp of a picture [s]', 0.0, 10.0
     )
     height_tolerance: float = _setting(
-        0.006, 'distance of a perceived block from its level [m]', 0.0005, 0.014
+        0.006, 'maximum distance of a perceived block from its level [m]', 0.0005, 0.014
     )
-    tilt_tolerance: float = _setting(5.0, 'tilt of a perceived block [deg]', 0.5, 30.0)
+    tilt_tolerance: float = _setting(5.0, 'maximum tilt of a perceived block [deg]', 0.5, 30.0)
     other_objects: str = _setting(
         OBSTACLE,
-        'what perceived objects are that the task does not name: obstacle, ignore or refuse',
+        'treatment of perceived objects that the task does not name: obstacle, ignore or refuse',
         choices=OTHER_OBJECTS,
     )
-    obstacle_size: float = _setting(
-        0.1, 'edge of the box that stands for such an object [m]', 0.01, 1.0
-    )
+    obstacle_size: float = _setting(0.1, 'edge of the box around such an object [m]', 0.01, 1.0)
 
 
 _Settings = TypeVar('_Settings', ArmSettings, PerceptionSettings)
