@@ -10,12 +10,12 @@ import time
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from safegen_ros.console.motion import RecordedMotion, load_motion
 from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
-from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import ListedRun, find_run, list_runs, outcome_of
@@ -33,6 +33,9 @@ from safegen_ros.record.present.share import share_html
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.arms.model import JOINT_NAMES
+
+if TYPE_CHECKING:
+    import viser
 
 NOTHING = 'no run is open'
 MOST_RUNS = 50
@@ -81,7 +84,7 @@ class HistoryTab:
         self._open: _Open | None = None
         self._playing_since: float | None = None
         gui = parts.gui
-        self._again = gui.add_button('Look for runs', color='gray', icon='refresh')
+        self._again = gui.add_button('Look for runs', color='gray', icon=icon('refresh'))
         self._name = gui.add_dropdown('Run', (NOTHING,))
         self._summary = Html(gui)
         self._scrub = gui.add_slider('Moment', 0.0, 1.0, _TICK_S, 0.0, visible=False)
@@ -120,15 +123,15 @@ class HistoryTab:
         if run is None or since is None:
             return
         moment = min((now - since) * PLAY_SPEED, run.length)
-        self._scrub.value = round(moment / _TICK_S) * _TICK_S
+        put(self._scrub, value=round(moment / _TICK_S) * _TICK_S)
         if moment >= run.length:
             self._playing_since = None
-            self._play.value = False
+            put(self._play, value=False)
 
     def _start(self) -> None:
         self._playing_since = time.monotonic() if self._play.value else None
 
-    def _open_run(self, client: Any) -> None:
+    def _open_run(self, client: viser.ClientHandle | None) -> None:
         name = self._runs.get(self._name.value)
         if name is None:
             self._leave()
@@ -202,20 +205,20 @@ class HistoryTab:
             self._compared.show('')
         self._attempt.show(panel(attempt_html(left, problem)))
 
-    def _download(self, client: Any) -> None:
+    def _download(self, client: viser.ClientHandle | None) -> None:
         run = self._open
         if run is not None and client is not None:
             name, data = download(run.folder, run.kept)
             client.send_file_download(name, data, save_immediately=True)
 
-    def _shared(self, client: Any) -> None:
+    def _shared(self, client: viser.ClientHandle | None) -> None:
         run = self._open
         if run is not None and client is not None:
             name = f'{run.kept.record.run_id}.html'
             page = share_html(run.folder, run.kept).encode()
             client.send_file_download(name, page, save_immediately=True)
 
-    def _leave(self, client: Any = None) -> None:
+    def _leave(self, client: viser.ClientHandle | None = None) -> None:
         """Closes the run that is open; whoever closes it looks at the cell again."""
         if self._open is not None and client is not None:
             client.camera.position, client.camera.look_at = SEEN_FROM, LOOKED_AT

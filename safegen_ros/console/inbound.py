@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from safegen_ros.pddl.sexpr import MAX_TEXT
+
+if TYPE_CHECKING:
+    import viser
 
 MAX_MESSAGE = 4 * MAX_TEXT + 4096
 """Longest message [bytes], a text of `MAX_TEXT` characters; a longer one closes its connection."""
@@ -72,7 +75,7 @@ class Inbound:
     """
 
     def __init__(self) -> None:
-        self.guis: Callable[[], list[Any]] = list
+        self.guis: Callable[[], list[viser.GuiApi]] = list
 
     def takes(self, raw: bytes | str) -> bool:
         """Whether a message is one of the known kinds, with exactly its fields."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from safegen_ros.console.shown import (
     countdown_words,
@@ -17,8 +17,11 @@ from safegen_ros.console.shown import (
     tried_html,
 )
 from safegen_ros.console.state import Pending, Snapshot
-from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.record.present.wording import next_words
+
+if TYPE_CHECKING:
+    import viser
 
 _SHOWN_DIGITS = 8
 
@@ -44,7 +47,7 @@ class OperatorPanel:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._digest = ''
-        self._answers: list[Any] = []
+        self._answers: list[viser.GuiButtonHandle] = []
         gui = parts.gui
         Html(gui, draw('style'))
         if parts.read_only:
@@ -53,7 +56,7 @@ class OperatorPanel:
             self._tried, self._plan = Html(gui), Html(gui)
             return
         # The first of all, right before what comes next: there it stays however long that is told.
-        stop = gui.add_button('STOP', color='red', icon='hand-stop', hint='Key Escape')
+        stop = gui.add_button('STOP', color='red', icon=icon('hand-stop'), hint='Key Escape')
         stop.on_click(lambda _: self._stop())
         gui.add_command('Stop the arm', hotkey='escape').on_trigger(lambda _: self._stop())
         self._next = Html(gui)
@@ -99,16 +102,16 @@ class OperatorPanel:
         short = digest[:_SHOWN_DIGITS]
         with self._answer:
             if pending.may_be_approved:
-                approve = gui.add_button(f'Approve {short}', color='green', icon='check')
+                approve = gui.add_button(f'Approve {short}', color='green', icon=icon('check'))
                 approve.on_click(lambda _: self._say(digest, True))
                 self._answers.append(approve)
-            refuse = gui.add_button(f'Refuse {short}', color='gray', icon='x')
+            refuse = gui.add_button(f'Refuse {short}', color='gray', icon=icon('x'))
         refuse.on_click(lambda _: self._say(digest, False))
         self._answers.append(refuse)
 
     def _say(self, digest: str, approve: bool) -> None:
         parts, reason = self._parts, '' if approve else self._reason.value
-        self._reason.value = ''
+        put(self._reason, value='')
         parts.doing(lambda: parts.link.say(digest, approve, parts.operator, reason))
 
     def _stop(self) -> None:
@@ -119,7 +122,7 @@ class OperatorPanel:
         if goal is not None and goal.running:
             self._parts.doing(lambda: self._parts.link.cancel(goal.action, goal.id))
 
-    def _ask_reset(self, client: Any) -> None:
+    def _ask_reset(self, client: viser.ClientHandle | None) -> None:
         """Asks whether the cell was looked at."""
         reason = self._parts.state.snapshot.stop.reason
         self._confirm(
@@ -135,7 +138,7 @@ class OperatorPanel:
             self._parts.link.reset,
         )
 
-    def _ask_set_up(self, client: Any) -> None:
+    def _ask_set_up(self, client: viser.ClientHandle | None) -> None:
         """Asks whether the blocks really stand as the next task begins."""
         self._confirm(
             client,
@@ -152,7 +155,7 @@ class OperatorPanel:
 
     def _confirm(
         self,
-        client: Any,
+        client: viser.ClientHandle | None,
         title: str,
         lines: tuple[str, ...],
         yes: str,
@@ -168,7 +171,7 @@ class OperatorPanel:
             agree = client.gui.add_button(yes, color='orange')
             leave = client.gui.add_button(no, color='gray')
 
-        def agreed(_: Any) -> None:
+        def agreed(_: object) -> None:
             modal.close()
             self._parts.doing(act)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import trimesh
@@ -23,6 +23,9 @@ from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.gripper import FINGER_SIZE, HULL_SIZE, MAX_OPENING
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
+
+if TYPE_CHECKING:
+    import viser
 
 Colour = tuple[int, int, int]
 Quaternion = tuple[float, float, float, float]
@@ -40,7 +43,7 @@ _MOST_POINTS = 4000
 _FLOOR, _FLOOR_M, _FLOOR_STEP_M, _FLOOR_Z_M = (215, 215, 215), 1.0, 0.25, -0.02
 
 
-def light_room(view: Any) -> None:
+def light_room(view: viser.SceneApi) -> None:
     """Lights the scene and lines its floor, so that a processor can draw it, too.
 
     Where no graphics card is, the surroundings that viser mirrors in everything, its lights with
@@ -76,20 +79,20 @@ class Table:
 
     def __init__(
         self,
-        view: Any,
+        view: viser.SceneApi,
         root: str,
         cell: Scene,
-        at: Sequence[float] = (0.0, 0.0, 0.0),
+        at: tuple[float, float, float] = (0.0, 0.0, 0.0),
         *,
         ghost: bool = False,
     ) -> None:
         self._view, self._root, self._cell, self._ghost = view, root, cell, ghost
-        self.frame = view.add_frame(root, show_axes=False, position=tuple(at))
+        self.frame = view.add_frame(root, show_axes=False, position=at)
         self._names: tuple[str, ...] = ()
         self._named = True
-        self._blocks: list[tuple[Any, Any]] = []
-        self._turned: list[tuple[Any, Quaternion]] = []
-        self._fingers: list[Any] = []
+        self._blocks: list[tuple[viser.BoxHandle, viser.LabelHandle]] = []
+        self._turned: list[tuple[viser.FrameHandle, Quaternion]] = []
+        self._fingers: list[viser.BoxHandle] = []
         if not ghost:
             self._add_table()
         self._add_arm()
@@ -195,7 +198,7 @@ class Table:
                 label.text = names[index][:24]
                 box.color = _rgb(colours[names[index]][1])
 
-    def _new_block(self, index: int) -> tuple[Any, Any]:
+    def _new_block(self, index: int) -> tuple[viser.BoxHandle, viser.LabelHandle]:
         edge = self._cell.block_size
         place = f'{self._root}/block{index}'  # a name of the task may hold anything
         box = self._view.add_box(place, dimensions=(edge,) * 3, **self._look(_GHOST))
@@ -212,10 +215,10 @@ class Stand:
         cell: geometry.
     """
 
-    def __init__(self, view: Any, cell: Scene) -> None:
+    def __init__(self, view: viser.SceneApi, cell: Scene) -> None:
         self._view, self._edge = view, cell.block_size
         self._shown: tuple[tuple[str, ...], ...] = ()
-        self._handles: list[Any] = []
+        self._handles: list[viser.SceneNodeHandle] = []
         view.add_frame('/goal', show_axes=False, position=GOAL_AT)
 
     def show(self, problem: Problem | None) -> None:
@@ -260,9 +263,9 @@ class Path:
         cell: geometry.
     """
 
-    def __init__(self, view: Any, cell: Scene) -> None:
+    def __init__(self, view: viser.SceneApi, cell: Scene) -> None:
         self._view, self._cell = view, cell
-        self._handle: Any = None
+        self._handle: viser.SceneNodeHandle | None = None
 
     def show(self, postures: Sequence[Sequence[float]]) -> None:
         """Draws it; nothing for less than two postures, each of shape (6,) [rad]."""

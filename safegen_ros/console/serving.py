@@ -9,14 +9,17 @@ import contextlib
 import io
 import itertools
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safegen_ros.console.access import Gate, guarded
 from safegen_ros.console.inbound import Inbound
 from safegen_ros.errors import SafegenError
 
+if TYPE_CHECKING:
+    import viser
 
-def serve(gate: Gate, port: int) -> Any:
+
+def serve(gate: Gate, port: int) -> viser.ViserServer:
     """The server, which has begun.
 
     Args:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from safegen_ros.console.rehearsed import PlanPreview, Posture, RehearsedMotion
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
@@ -23,6 +23,9 @@ from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+
+if TYPE_CHECKING:
+    import viser
 
 _GHOST_STAGES = ('preparing', 'rehearsing')
 """Where a proved plan has not begun: its motion is shown over and over again."""
@@ -42,7 +45,7 @@ class Stage:
         cell: geometry of the cell.
     """
 
-    def __init__(self, server: Any, cell: Scene) -> None:
+    def __init__(self, server: viser.ViserServer, cell: Scene) -> None:
         view = self._view = server.scene
         view.set_up_direction('+z')
         light_room(view)
@@ -61,7 +64,7 @@ class Stage:
         self._path = Path(view, cell)
         self._goal = Stand(view, cell)
         self._replay: Table | None = None
-        self._replay_label: Any = None
+        self._replay_label: viser.LabelHandle | None = None
         self._seen: Look | None = None
         self._stale = self._named = False
         self._rehearser = PlanPreview(cell)
@@ -146,7 +149,7 @@ class Stage:
             joints: shape (6,) [rad]; None where they were not recorded.
             poses: of its blocks.
         """
-        if self._replay is None:
+        if self._replay is None or self._replay_label is None:
             self._replay = Table(self._view, '/replay', self._cell, REPLAY_AT)
             self._replay_label = self._view.add_label(
                 '/replay/label', label, position=(0.0, 0.0, 0.5)

@@ -12,7 +12,7 @@ from safegen_ros.console import choices
 from safegen_ros.console.choices import Chosen
 from safegen_ros.console.rules import Understood, understand
 from safegen_ros.console.shown import draw, panel
-from safegen_ros.console.widgets import Html, Parts, put
+from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
@@ -66,7 +66,7 @@ class TaskTab:
             self._replans = gui.add_number('Replans', 0, min=0, max=255, step=1)
             self._seed = gui.add_number('Seed', 0, min=0, max=2**31 - 1, step=1)
         self._approval = gui.add_checkbox('Ask me before it moves', True)
-        self._run = gui.add_button('Plan, prove and execute', icon='player-play')
+        self._run = gui.add_button('Plan, prove and execute', icon=icon('player-play'))
         self._plan = gui.add_button('Plan and prove only', color='gray')
         self._connect()
         self._pick()
@@ -213,7 +213,7 @@ class TaskTab:
         if found.readings:
             self._readings += found.readings
             self._removed = ()
-            self._rule.value = ''
+            put(self._rule, value='')
             self._show()
         troubles = [draw('trouble', each) for each in found.troubles]
         told = 'Correct this rule or clear it, then the task can be sent.'

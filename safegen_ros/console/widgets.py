@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from safegen_ros.console.link import StackLink
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.state import ConsoleState
 from safegen_ros.errors import SafegenError
+
+if TYPE_CHECKING:
+    import viser
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Parts:
         place: where the stack is, such as its ROS domain and its namespace.
     """
 
-    gui: Any
+    gui: viser.GuiApi
     state: ConsoleState
     link: StackLink
     sender: Sender
@@ -52,10 +55,10 @@ class Parts:
 class Html:
     """A piece of safe markup that is sent again only where it has changed."""
 
-    def __init__(self, gui: Any, content: str = '') -> None:
+    def __init__(self, gui: viser.GuiApi, content: str = '') -> None:
         self._content = content
         # viser sends plain texts only.
-        self._handle: Any = gui.add_html(str(content), visible=bool(content))
+        self._handle = gui.add_html(str(content), visible=bool(content))
 
     def show(self, content: str) -> None:
         """Shows this in its place; nothing where it is empty."""
@@ -65,6 +68,11 @@ class Html:
         if content:
             self._handle.content = str(content)
         self._handle.visible = bool(content)
+
+
+def icon(name: str) -> viser.IconName:
+    """The icon of a button by its name at tabler.io."""
+    return cast('viser.IconName', name)
 
 
 def put(handle: Any, **values: Any) -> None:
