@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(608, 400),
-    'source lines': Limit(109_000, 76_000),
+    'source files': Limit(610, 400),
+    'source lines': Limit(109_400, 76_000),
     'test files': Limit(408),
-    'test lines': Limit(60_500, 42_000),
+    'test lines': Limit(60_900, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(471),
     'source files over 400 lines': Limit(7),

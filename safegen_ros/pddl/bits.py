@@ -57,6 +57,7 @@ class AtomTable:
 
     Attributes:
         numbers: the functions that are part of a state; None when there are none.
+        first: the bit of the first atom; those below it tell numbers.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class AtomTable:
         self._atoms: list[Atom] = []
         functions = state_functions(problem) | ranking
         self.numbers = NumberTable(problem, functions, fold_static) if functions else None
-        self._first = WIDTH if self.numbers and self.numbers.changing else 0  # bit of an atom
+        self.first = WIDTH if self.numbers and self.numbers.changing else 0
         self.closure = Closure(self) if derived else None
 
     def __len__(self) -> int:
@@ -89,7 +90,7 @@ class AtomTable:
         """The bit of an atom whose predicate is in `fluents`, as a mask."""
         found = self._bits.get(atom)
         if found is None:
-            found = self._bits[atom] = 1 << self._first + len(self._atoms)
+            found = self._bits[atom] = 1 << self.first + len(self._atoms)
             self._atoms.append(atom)
         return found
 
@@ -127,7 +128,7 @@ class AtomTable:
 
     def atoms(self, bits: int) -> list[Atom]:
         """The atoms of a mask, in the order in which they got their bits."""
-        return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits >> self._first)]
+        return [self._atoms[bit.bit_length() - 1] for bit in single_bits(bits >> self.first)]
 
     def told(self, formulas: Iterable[Formula], state: int) -> str:
         """The values that formulas read in a state, in words; empty where there are none."""

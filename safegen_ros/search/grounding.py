@@ -14,6 +14,7 @@ import sys
 from collections import deque
 
 from safegen_ros.pddl.bits import FALSE, TRUE, Condition, Junction, Literals, compile_test, join
+from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Action, Atom, Problem
 from safegen_ros.pddl.plan import Step
@@ -45,7 +46,8 @@ def initial_atoms(problem: Problem) -> list[Atom]:
     """The atoms of the initial state, in the order in which their names were declared."""
     names = (*problem.domain.predicates, *problem.objects)
     order = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    return sorted(problem.init, key=lambda atom: [order[name] for name in atom])
+    atoms = (fact for fact in problem.init if not is_value(fact))
+    return sorted(atoms, key=lambda atom: [order[name] for name in atom])
 
 
 class _Reachability:

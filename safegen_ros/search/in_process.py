@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.deciding import changed_functions, state_functions
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.best_first import GreedySearch, OptimalSearch, Search
 from safegen_ros.search.budget import IN_PROCESS, Budget, Solution
 from safegen_ros.search.canonical_plan import CanonicalSearch
-from safegen_ros.search.costs import shortest_is_best
+from safegen_ros.search.costs import NoStepCosts, StepCosts, shortest_is_best
+from safegen_ros.search.exact import ExactSearch
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
@@ -25,8 +28,9 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
     Args:
         problem: what to solve.
         budget: what may be used.
-        optimal: whether the plan has to be a shortest one. Where steps differ in what they add to
-            the metric, that is not an optimal one, and the answer says so.
+        optimal: whether to look for the best plan by the metric, or by the number of steps where
+            there is none. Where the metric is no sum of what steps cost, the plan is a shortest
+            one, which the answer does not call optimal.
 
     Returns:
         A plan that `verify` accepts.
@@ -36,7 +40,25 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
         SearchLimit: time or memory ran out.
         Canceled: the caller wants to stop.
     """
+    exact = bool(state_functions(problem) & changed_functions(problem.domain))
+    if optimal and not shortest_is_best(problem):
+        try:
+            return _exact(problem, budget, StepCosts(problem))
+        except NoStepCosts:
+            found = _exact(problem, budget) if exact else _solution(problem, budget, OptimalSearch)
+            return replace(found, optimal=False)
+    if exact:
+        return _exact(problem, budget, greedy=not optimal)
     return _solution(problem, budget, OptimalSearch if optimal else GreedySearch)
+
+
+def _exact(
+    problem: Problem, budget: Budget, costs: StepCosts | None = None, *, greedy: bool = False
+) -> Solution:
+    """The answer of a search in exact states; may raise `NoStepCosts` where it is given costs."""
+    search = ExactSearch(problem, budget, costs, greedy=greedy)
+    plan = Plan(tuple(search.actions[action].step for action in search.plan()))
+    return _proved(problem, Solution(plan, IN_PROCESS, not greedy, budget.seconds, search.expanded))
 
 
 def canonical_plan(problem: Problem, budget: Budget) -> Solution:
@@ -60,10 +82,14 @@ def _solution(
     if kind is GreedySearch:
         found = shortened(task, found)
     plan = Plan(tuple(task.actions[action].step for action in found))
-    verdict = verify(problem, plan)  # which follows the plan again, with nothing of the search
+    return _proved(problem, Solution(plan, IN_PROCESS, optimal, budget.seconds, search.expanded))
+
+
+def _proved(problem: Problem, found: Solution) -> Solution:
+    verdict = verify(problem, found.plan)  # which follows it again, with nothing of the search
     if not verdict.ok:
         raise SafegenError(f'the search made a plan that does not verify: {verdict.reason}')
-    return Solution(plan, IN_PROCESS, optimal, budget.seconds, search.expanded)
+    return found
 
 
 _MOST_TRIED = 200_000  # actions that are applied in all; some tenths of a second

@@ -14,11 +14,12 @@ from itertools import product
 from operator import itemgetter
 from typing import NamedTuple
 
-from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.bits import TRUE, AtomTable, condition
 from safegen_ros.pddl.model import (
     Action,
     And,
     AtomFormula,
+    Comparison,
     Equals,
     Exists,
     Forall,
@@ -26,6 +27,7 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     conjuncts,
+    functions_of,
     subformulas,
     terms_of,
     walk,
@@ -177,6 +179,10 @@ class Body:
         """Whether no action changes its truth; other formulas are looked at in ground actions."""
         if isinstance(formula, AtomFormula):
             return formula.predicate not in self._table.fluents
+        if isinstance(formula, Comparison):
+            numbers = self._table.numbers
+            read = {each.predicate for each in functions_of(formula)}
+            return numbers is None or read.isdisjoint(numbers.changing)
         return all(map(self._is_static, subformulas(formula)))
 
     def pattern(self, atom: AtomFormula, bound: list[str]) -> RowPattern:
@@ -279,6 +285,8 @@ def _static_test(formula: Formula, names: tuple[str, ...], table: AtomTable) -> 
             return left == right
 
         return same
+    if isinstance(formula, Comparison):
+        return lambda row: condition(formula, table, dict(zip(names, row, strict=False))) == TRUE
     if isinstance(formula, (Forall, Exists)):
         inner = (*names, *(name for name, _ in formula.variables))
         body = _static_test(formula.body, inner, table)

@@ -100,7 +100,8 @@ def _attempts(problem: Problem, optimal: bool, time_limit_s: float) -> list[tupl
     if downward and state_functions(problem):
         downward = False  # it knows no numbers
     if optimal and not shortest_is_best(problem):
-        return [*[second] * (downward and not timed), third if kairos_available() else own]
+        first = [second] * (downward and not timed) or [own] * bool(state_functions(problem))
+        return [*first, third if kairos_available() else own]
     if downward and not timed:
         return [own, second]
     if kairos_available():
