@@ -10,7 +10,7 @@ up-fast-downward and run as processes of their own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,7 +31,7 @@ from safegen_ros.search.costs import StepCosts
 from safegen_ros.search.programs import ProgramResult, memory_files, run_program
 from safegen_ros.search.regression import compile_constraints
 from safegen_ros.search.sas import SasTask, read_sas, relevant_part, write_sas
-from safegen_ros.search.translation import operators_only, without_word
+from safegen_ros.search.translation import operators_only, without_words
 from safegen_ros.verify.validator import verify
 
 _PACKAGE = 'up_fast_downward'
@@ -56,7 +56,7 @@ _TYPES = (
 )
 """With exploration by types (Xie et al. 2014), against plateaus that landmarks do not see."""
 
-_NUMBER = 'number'
+_RESERVED_TYPES, _RESERVED = {'number'}, {'increase'}  # by the translator
 
 _BLIND = 'astar(blind())'
 
@@ -138,10 +138,10 @@ def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
     command = [sys.executable, '-S', '-m', *_TRANSLATE]
     if any(constraint.operator == 'hold-during' for constraint in problem.constraints):
         command.append('--keep-no-ops')  # a plan may have to wait for the right moment
-    texts = [domain_text(bare.domain), problem_text(bare)]
-    back: Callable[[str], str] = str
-    if _NUMBER in bare.domain.types:  # which the translator refuses
-        texts, back = without_word(texts, _NUMBER)
+    texts, back = without_words(
+        [domain_text(bare.domain), problem_text(bare)],
+        [*_RESERVED_TYPES & bare.domain.types.keys(), *_RESERVED & bare.domain.predicates.keys()],
+    )
     with memory_files(*texts, '') as files:
         domain, rest, sas = files
         command += ['--sas-file', sas.path, domain.path, rest.path]

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.budget import KAIROS, Budget, Solution, Unsolvable
 from safegen_ros.search.programs import memory_files, run_program
-from safegen_ros.search.translation import without_word
+from safegen_ros.search.translation import without_words
 from safegen_ros.verify.validator import verify
 
 _PACKAGE = 'kairos-planner'
@@ -81,10 +81,12 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
             f'Kairos is not installed: pip install {_PACKAGE}', ErrorCode.BACKEND_FAILED
         )
     budget.tick()
-    texts = [domain_text(problem.domain), problem_text(_asked(problem))]
-    back: Callable[[str], str] = str
-    if _OBJECT in problem.domain.types:  # which Kairos takes for the type above all others
-        texts, back = without_word(texts, _OBJECT)
+    # Kairos takes `object` for the type above all others, and `(assign ...)` for an effect.
+    reserved = {_OBJECT} & problem.domain.types.keys()
+    texts, back = without_words(
+        [domain_text(problem.domain), problem_text(_asked(problem))],
+        [*reserved, *(name for name in NUMERIC_EFFECTS if name in problem.domain.predicates)],
+    )
     with memory_files(*texts) as files:
         command = [
             str(program), *(file.path for file in files), '--format', 'json', '-v',

@@ -10,7 +10,7 @@ that the translator would not read as we do (`either`, several parents) becomes 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -64,13 +64,22 @@ def operators_only(problem: Problem) -> Problem:
     return Problem(problem.name, bare, objects, problem.init | guarded, done, ())
 
 
-def without_word(texts: list[str], word: str) -> tuple[list[str], Callable[[str], str]]:
-    """Our own texts with another name for one that a planner reserves, and the way back."""
-    names = (f'{word}-{place}' for place in count())
-    fresh = next(name for name in names if not any(name in text for text in texts))
-    return [_replaced(text, word, fresh) for text in texts], lambda text: _replaced(
-        text, fresh, word
-    )
+def without_words(
+    texts: Sequence[str], words: Iterable[str]
+) -> tuple[Sequence[str], Callable[[str], str]]:
+    """Our own texts with other names for those that a planner reserves, and the way back."""
+    fresh = {}
+    for word in words:
+        names = (f'{word}-{place}' for place in count())
+        fresh[word] = next(name for name in names if not any(name in text for text in texts))
+        texts = [_replaced(text, word, fresh[word]) for text in texts]
+
+    def back(text: str) -> str:
+        for word, name in fresh.items():
+            text = _replaced(text, name, word)
+        return text
+
+    return texts, back
 
 
 def _replaced(text: str, old: str, new: str) -> str:

@@ -321,15 +321,16 @@ def test_a_plan_that_does_not_verify_is_not_returned(monkeypatch: pytest.MonkeyP
         _solve(_blocks('(on a b)', '(always (on c b))'))
 
 
-def test_a_type_may_be_called_number() -> None:
+@pytest.mark.parametrize('seen', ['seen', 'increase'])
+def test_names_that_the_translator_reserves_are_renamed(seen: str) -> None:
     domain = read_domain(
         '(define (domain d) (:types number - object small - number) (:predicates (number ?n - '
-        'number) (seen ?n - number)) (:action see :parameters (?n - number) :precondition (number '
-        '?n) :effect (seen ?n)))'
+        f'number) ({seen} ?n - number)) (:action see :parameters (?n - number) :precondition (and '
+        f'(number ?n) (not ({seen} ?n))) :effect ({seen} ?n)))'
     )
     problem = read_problem(
         '(define (problem p) (:domain d) (:objects number - small number-0 - number) (:init '
-        '(number number)) (:goal (seen number)))',
+        f'(number number)) (:goal ({seen} number)))',
         domain,
     )
     assert str(_solve(problem)) == '(see number)'

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from support import exhaustive, strategies
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search import kairos
@@ -111,6 +112,19 @@ def test_a_domain_may_declare_the_type_object() -> None:
     assert len(_solve(read_problem(text.format('object'), domain)).plan) == 1
     with pytest.raises(Unsolvable):
         _solve(read_problem(text.format('box'), domain))
+
+
+@INSTALLED
+@pytest.mark.parametrize('name', NUMERIC_EFFECTS)
+def test_a_predicate_may_be_called_like_a_numeric_effect(name: str) -> None:
+    domain = read_domain(
+        f'(define (domain d) (:predicates ({name} ?x)) '
+        f'(:action go :parameters (?x) :precondition (not ({name} ?x)) :effect ({name} ?x)))'
+    )
+    problem = read_problem(
+        f'(define (problem p) (:domain d) (:objects a) (:init) (:goal ({name} a)))', domain
+    )
+    assert str(_solve(problem).plan) == '(go a)'
 
 
 @INSTALLED
