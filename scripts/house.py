@@ -47,7 +47,7 @@ class Limit(NamedTuple):
 LIMITS = {
     'source files': Limit(610, 400),
     'source lines': Limit(109_400, 76_000),
-    'test files': Limit(408),
+    'test files': Limit(409),
     'test lines': Limit(60_900, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(471),

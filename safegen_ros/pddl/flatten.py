@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from safegen_ros.pddl.deciding import deciding_functions
 from safegen_ros.pddl.expressions import bound
+from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import (
     DURATION,
@@ -161,7 +163,12 @@ def sequential(problem: Problem) -> Problem:
         return problem
     constraints = [relaxed for c in problem.constraints for relaxed in _untimed(c)]
     domain = replace(problem.domain, durative={}, constraint_tree=None)
-    return replace(problem, domain=domain, constraints=tuple(dict.fromkeys(constraints)))
+    asked = tuple(dict.fromkeys(constraints))
+    kept = deciding_functions(domain, problem.goal, asked)  # durations decide no more
+    left = {fact for fact in problem.init if is_value(fact) and told_value(fact)[0][0] not in kept}
+    values = {**problem.values, **dict(map(told_value, left))}
+    init = problem.init - left
+    return replace(problem, domain=domain, constraints=asked, init=init, values=values)
 
 
 def _untimed(constraint: Constraint) -> list[Constraint]:

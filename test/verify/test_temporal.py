@@ -8,6 +8,7 @@ import random
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,7 @@ from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.model import Action, And, AtomFormula, Constraint, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.search.budget import SearchLimit
+from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import val
@@ -161,12 +162,13 @@ def test_a_rule_that_counts_steps_is_refused() -> None:
 
 
 def test_the_search_takes_one_step_at_a_time() -> None:
-    solution = solve(_problem('(within 8 (seen))', goal='(and (seen) (done))'))
+    single: partial[Solution] = partial(solve, route='in-process')
+    solution = single(_problem('(within 8 (seen))', goal='(and (seen) (done))'))
     assert str(solution.plan) == '0: (heat) [5]\n5.001: (use) [2]'
     with pytest.raises(SearchLimit, match='fails over time'):
-        solve(_problem('(within 6 (seen))', goal='(seen)'))
+        single(_problem('(within 6 (seen))', goal='(seen)'))
     with pytest.raises(SearchLimit, match='steps that overlap are not searched for'):
-        solve(_problem('(always (not (lit)))', goal='(seen)'))
+        single(_problem('(always (not (lit)))', goal='(seen)'))
 
 
 ROBOT = read_domain("""(define (domain robot)
