@@ -58,6 +58,30 @@ class BrokenConstraint:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenWish:
+    """A preference that a proved plan breaks.
+
+    Attributes:
+        name: as `(is-violated NAME)` counts it; empty for those without a name.
+        count: how many of its instances are broken, in a precondition each time.
+        texts: those instances, as PDDL, the first few.
+        cost: what they add to the metric, as a number in text; empty where that is not known.
+    """
+
+    name: str
+    count: int
+    texts: tuple[str, ...]
+    cost: str = ''
+
+    def __str__(self) -> str:
+        """The preference, how often it is broken and what that costs."""
+        parts = [f'{self.count} times'] if self.count > 1 else []
+        parts += [f'{self.cost} in the metric'] if self.cost else []
+        told = f' ({", ".join(parts)})' if parts else ''
+        return f'{self.name or self.texts[0]}{told}'
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What a verifier found out about one plan.
 
@@ -76,6 +100,7 @@ class Verdict:
         failing_state: index k of the state s_k in which the failure shows: of the broken
             constraint, before the inapplicable step, or the last one; -1 when there is none.
         step_blocked: whether, beside a broken constraint, the step that follows does not apply.
+        wishes: preferences that a plan breaks which succeeds; they never change the category.
     """
 
     category: Category = Category.UNKNOWN
@@ -87,6 +112,7 @@ class Verdict:
     unsatisfied: tuple[str, ...] = ()
     failing_state: int = -1
     step_blocked: bool = False
+    wishes: tuple[BrokenWish, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -24,7 +25,10 @@ from safegen_ros.cli.failures import (
 from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.goals.files import ReadAs, read_task
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
+from safegen_ros.verdict import BrokenWish
 from safegen_ros.verify.cost import Ranking, rank
+
+_NOT_SOUGHT = 'the search does not look at preferences'
 
 SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 """The values of `status` in the JSON form."""
@@ -94,9 +98,12 @@ def solve(
             status = UNSOLVABLE if isinstance(error, Unsolvable) else LIMIT
             tell(error, f'{status}: {error.message}', status)
             return EXIT_FAILED
-        ranking = rank(task.problem, found.plan)
+        ranking, wishes = rank(task.problem, found.plan), task.verify(found.plan).wishes
         found = replace(found, plan=found.plan.spelt(task.problem.spelling))
-        print(json.dumps(_values(SOLVED, found, ranking)) if as_json else plan_text(found, ranking))
+        if as_json:
+            print(json.dumps(_values(SOLVED, found, ranking, wishes)))
+        else:
+            print(plan_text(found, ranking, wishes))
         return EXIT_OK
 
     def tell(error: Exception, message: str, status: str = ERROR) -> None:
@@ -108,7 +115,9 @@ def solve(
     raise typer.Exit(guarded(whole, tell, verbose))
 
 
-def plan_text(found: Solution, ranking: Ranking | None = None) -> str:
+def plan_text(
+    found: Solution, ranking: Ranking | None = None, wishes: Sequence[BrokenWish] = ()
+) -> str:
     """The plan with comments on where it comes from."""
     proof = 'proved' if found.optimal else 'not proved'
     fewest = ', proved to be the fewest' if found.optimal and ranking is None else ''
@@ -118,12 +127,18 @@ def plan_text(found: Solution, ranking: Ranking | None = None) -> str:
         f'; steps: {len(found.plan)}{fewest}',
         f'; time: {found.seconds:.3f} s{expanded}',
         *([] if ranking is None else [f'; metric: {ranking}, {proof} to be the best']),
+        *([f'; wishes broken: {", ".join(map(str, wishes))}; {_NOT_SOUGHT}'] if wishes else []),
         *str(found.plan).splitlines(),
     ]
     return '\n'.join(lines)
 
 
-def _values(status: str, found: Solution | None, ranking: Ranking | None = None) -> dict[str, Any]:
+def _values(
+    status: str,
+    found: Solution | None,
+    ranking: Ranking | None = None,
+    wishes: Sequence[BrokenWish] = (),
+) -> dict[str, Any]:
     """The answer as values for JSON; docs/validation.md explains each."""
     return {
         'status': status,
@@ -131,6 +146,7 @@ def _values(status: str, found: Solution | None, ranking: Ranking | None = None)
         'route': None if found is None else found.route,
         'optimal': None if found is None else found.optimal,
         'metric': None if ranking is None else ranking_values(ranking),
+        'wishes': [asdict(each) for each in wishes],
         'seconds': None if found is None else found.seconds,
         'expanded': None if found is None else found.expanded,
         'errors': [],

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.markup import escape
@@ -40,6 +41,7 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
         'unsatisfied': list(verdict.unsatisfied),
         'broken': [_broken_values(each) for each in verdict.broken],
         'goal_fraction': verdict.goal_fraction,
+        'wishes': [asdict(each) for each in verdict.wishes],
         'plan_length': verdict.plan_length,
         'paper_category': verdict.paper_category().name,
     }

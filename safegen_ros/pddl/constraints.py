@@ -31,7 +31,7 @@ from safegen_ros.pddl.model import (
     Variables,
     walk,
 )
-from safegen_ros.pddl.scope import Scope, count_arguments
+from safegen_ros.pddl.scope import Scope, count_arguments, read_wish
 from safegen_ros.pddl.sexpr import Group, Reader
 from safegen_ros.pddl.writer import variables_text
 
@@ -62,6 +62,8 @@ def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
         variables = read_variables(scope, group, 1)
         body = read_constraints(scope.bind(variables), group, 2)
         return ConstraintForall(variables, body, _place(reader, group))
+    if read_wish(scope, group, read_constraints):
+        return ConstraintAnd(())
     first = 1
     if head == 'at' and group.items[1:2] == ['end']:
         head, first = 'at end', 2
@@ -94,7 +96,7 @@ def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Con
             'whole steps',
         )
     body = range(first + numbers, len(group.items))
-    parts = [reader.attempt(read_formula, scope, group, i) for i in body]
+    parts = [reader.attempt(read_formula, scope.hard(), group, i) for i in body]
     arguments = tuple(part for part in parts if part is not None)
     kept = () if times == exact else exact
     return Constraint(operator, arguments, times, place=_place(reader, group), exact=kept)
@@ -155,10 +157,6 @@ def _has_operator(group: Group) -> bool:
 def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
     """Why a list is no constraint, and what was meant."""
     reader = scope.reader
-    if head == 'preference':
-        return reader.unsupported(
-            group, 'a preference', 'state the constraint itself, which then must hold'
-        )
     if head in ('or', 'not', 'imply', 'exists') and _has_operator(group):
         cure = (
             'only and and forall join constraints; say it with one operator around formulas, such '

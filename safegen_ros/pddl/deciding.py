@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.expressions import VIOLATED
 from safegen_ros.pddl.facts import is_value, told_value, value_fact
 from safegen_ros.pddl.model import (
     DURATION,
@@ -19,7 +20,9 @@ from safegen_ros.pddl.model import (
     Effect,
     Formula,
     NumericEffect,
+    Preference,
     Problem,
+    SoftRule,
     functions_of,
     walk,
 )
@@ -112,8 +115,29 @@ def _compared(formulas: Iterable[Formula]) -> Iterator[str]:
                 yield from (each.predicate for each in functions_of(part))
 
 
+def wish_names(domain: Domain, rules: Iterable[SoftRule | Preference]) -> frozenset[str]:
+    """The names of some preferences and of those of a domain's actions."""
+    taken = [rule for action in domain.actions.values() for rule in action.wishes]
+    return frozenset(rule.name for rule in (*rules, *taken)) - {''}
+
+
+def without_wishes(problem: Problem) -> Problem:
+    """The problem without its preferences, and without a metric that counts them."""
+    actions = problem.domain.actions
+    soft = problem.preferences or problem.domain.wishes
+    if not (soft or any(action.wishes for action in actions.values())):
+        return problem
+    bare = {name: replace(action, wishes=()) for name, action in actions.items()}
+    metric = problem.metric
+    if metric and any(each.predicate == VIOLATED for each in functions_of(metric.expression)):
+        metric = None
+    domain = replace(problem.domain, actions=bare, wishes=())
+    return replace(problem, domain=domain, preferences=(), metric=metric)
+
+
 def without_costs(problem: Problem) -> Problem:
-    """The problem without what only ranks its plans: metric, and functions that decide nothing."""
+    """The problem without what only ranks its plans: metric, preferences, costs."""
+    problem = without_wishes(problem)
     domain = problem.domain
     numeric = any(action.numeric for action in domain.actions.values())
     if not numeric and not domain.functions and problem.metric is None:

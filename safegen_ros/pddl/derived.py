@@ -155,6 +155,19 @@ def _signs(formula: Formula, positive: bool) -> Iterator[tuple[str, bool]]:
             yield from _signs(part, inner)
 
 
+def behind(rules: Iterable[DerivedRule], names: Iterable[str]) -> set[str]:
+    """Some predicates, and all that their rules need."""
+    needs = _needs(rules, with_base=True)
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += needs.get(each, ())
+    return found
+
+
 def negative_circle(rules: Iterable[DerivedRule]) -> tuple[str, ...]:
     """Predicates of which each needs the next one, the first one its absence; empty if none do."""
     needs = _needs(rules)

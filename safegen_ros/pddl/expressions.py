@@ -11,7 +11,14 @@ from decimal import Decimal
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.model import DURATION, Arithmetic, AtomFormula, Domain, Expression, Metric
+from safegen_ros.pddl.model import (
+    DURATION,
+    Arithmetic,
+    AtomFormula,
+    Domain,
+    Expression,
+    Metric,
+)
 from safegen_ros.pddl.scope import Scope, read_arguments
 from safegen_ros.pddl.sexpr import Group, Node, Reader
 from safegen_ros.pddl.typed_lists import read_typed_list
@@ -21,6 +28,7 @@ _LONGEST = 60  # characters of a number
 _ARITHMETIC = ('+', '-', '*', '/')
 TOTAL_COST = 'total-cost'
 TOTAL_TIME = 'total-time'  # of a plan; every problem has it
+VIOLATED = 'is-violated'  # of a preference; how many of its instances are
 
 
 def is_number(item: Node) -> bool:
@@ -136,29 +144,43 @@ def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[st
     return functions
 
 
-def read_metric(scope: Scope, section: Group) -> Metric:
+def read_metric(scope: Scope, section: Group, wishes: Collection[str]) -> Metric:
     """Reads a `(:metric minimize ...)`, which ranks plans that are valid without it.
 
+    Args:
+        scope: of the problem.
+        section: the section.
+        wishes: the names of preferences, which it may count.
+
     Raises:
-        PddlError: it counts broken preferences, or has an undeclared name in it.
+        PddlError: an undeclared name.
     """
     reader, items = scope.reader, section.items
     if len(items) != 3 or items[1] not in ('minimize', 'maximize'):
         raise reader.error(
             section, 'expected (:metric minimize ...)', f'write (:metric minimize ({TOTAL_COST}))'
         )
-    _refuse_violations(reader, section)
     direction = str(items[1])
     if items[2] == TOTAL_TIME:
         return Metric(direction, AtomFormula(TOTAL_TIME, ()))
-    functions = {TOTAL_TIME: (), **scope.domain.functions}
-    timed = replace(scope, domain=replace(scope.domain, functions=functions))
-    return Metric(direction, read_expression(timed, section, 2))
+    functions = {TOTAL_TIME: (), VIOLATED: ('object',), **scope.domain.functions}
+    _check_violations(reader, section, wishes)
+    # The name of a preference stands in the place of an object.
+    names = dict.fromkeys(wishes, 'object')
+    inner = Scope(reader, replace(scope.domain, functions=functions), {**scope.objects, **names})
+    return Metric(direction, read_expression(inner, section, 2))
 
 
-def _refuse_violations(reader: Reader, group: Group) -> None:
-    if group.head == 'is-violated':
-        raise reader.unsupported(group, 'a metric over preferences', 'state what must hold')
+def _check_violations(reader: Reader, group: Group, wishes: Collection[str]) -> None:
+    """Raises where `is-violated` names no preference."""
+    if group.head == VIOLATED:
+        name = reader.name(group, 1, 'a preference') if len(group.items) == 2 else ''
+        if name not in wishes:
+            known = (
+                f'preferences are {" ".join(sorted(wishes)[:20])}' if wishes else 'there is none'
+            )
+            cure = f'{suggestion(name, wishes)}{known}'
+            raise reader.error(group, f'{name[:40]!r} is not the name of a preference', cure)
     for item in group.items:
         if isinstance(item, Group):
-            _refuse_violations(reader, item)
+            _check_violations(reader, item, wishes)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from operator import itemgetter
 
@@ -27,16 +27,26 @@ from safegen_ros.pddl.model import (
     Imply,
     Not,
     Or,
+    Preference,
+    SoftRule,
     Variables,
     functions_of,
     subformulas,
     terms_of,
     with_subformulas,
 )
-from safegen_ros.pddl.scope import Scope, count_arguments, read_arguments, read_term
+from safegen_ros.pddl.scope import (
+    Scope,
+    count_arguments,
+    read_arguments,
+    read_term,
+    read_wish,
+)
 from safegen_ros.pddl.sexpr import Group, Reader
 from safegen_ros.pddl.typed_lists import read_typed_list
 from safegen_ros.pddl.writer import names_text
+
+_WISH = And(())  # what a preference leaves behind in what must hold
 
 CONNECTIVES = ('and', 'or', 'not', 'imply', 'forall', 'exists')
 
@@ -82,9 +92,14 @@ def read_formula(scope: Scope, parent: Group, index: int) -> Formula:
             'a formula starts with a predicate or an operator, not a list',
             'join formulas with (and ...)',
         )
-    if head == 'and' or head == 'or':
+    if head == 'and':
         parts = tuple(_read_parts(scope, group))
-        return And(parts) if head == 'and' else Or(parts)
+        hard = tuple(part for part in parts if part is not _WISH)
+        return And(hard) if hard or not parts else _WISH
+    if head in ('or', 'not', 'imply', 'exists'):
+        scope = scope.hard()
+    if head == 'or':
+        return Or(tuple(_read_parts(scope, group)))
     if head == 'not':
         count_arguments(reader, group, 1)
         return Not(read_formula(scope, group, 1))
@@ -95,12 +110,21 @@ def read_formula(scope: Scope, parent: Group, index: int) -> Formula:
         count_arguments(reader, group, 2)
         variables = read_variables(scope, group, 1)
         body = read_formula(scope.bind(variables), group, 2)
+        if body is _WISH:
+            return _WISH
         return Forall(variables, body) if head == 'forall' else Exists(variables, body)
     if head in _COMPARISONS and head not in scope.domain.predicates:
         return _read_comparison(scope, group)
     if head not in scope.domain.predicates:
+        if read_wish(scope, group, _wish):
+            return _WISH
         _refuse_formula(scope, group, head)
     return read_atom(scope, group)
+
+
+def _wish(scope: Scope, group: Group, index: int) -> Constraint:
+    """A formula that a preference wishes for."""
+    return Constraint('at end', (read_formula(scope, group, index),))
 
 
 def _read_parts(scope: Scope, group: Group) -> Iterator[Formula]:
@@ -135,8 +159,6 @@ def _refuse_formula(scope: Scope, group: Group, head: str) -> None:
         raise reader.error(
             group, f'the numeric effect {head!r} cannot stand in a formula', 'move it to :effect'
         )
-    if head == 'preference':
-        raise reader.unsupported(group, 'a preference', 'state what must hold')
     if head in TRAJECTORY_OPERATORS:
         raise reader.error(
             group,
@@ -213,29 +235,39 @@ def flatten_constraints(tree: ConstraintTree, objects: Objects) -> list[Constrai
         tree: what `read_constraints` returned.
         objects: the objects of every type; an empty type makes its `forall` hold trivially.
     """
-    return list(_spread(tree, (), objects)(()))
+    return list(spread(tree, (), objects)(()))
 
 
-def _spread(
+def written_out(rules: Iterable[SoftRule], objects: Objects) -> tuple[Preference, ...]:
+    """A preference for every binding of the variables of each rule."""
+    found = []
+    for rule in rules:
+        body = spread(rule.body, tuple(name for name, _ in rule.variables), objects)
+        for way in bindings(rule.variables, objects):
+            found.append(Preference(rule.name, tuple(body(tuple(way.items())))))
+    return tuple(found)
+
+
+def spread(
     tree: ConstraintTree, names: tuple[str, ...], objects: Objects
 ) -> Callable[[_Pairs], Iterator[Constraint]]:
     """A tree as a function of what the variables around it stand for, given in that order."""
     if isinstance(tree, ConstraintAnd):
-        parts = [_spread(part, names, objects) for part in tree.parts]
+        parts = [spread(part, names, objects) for part in tree.parts]
         return lambda pairs: (each for part in parts for each in part(pairs))
     if isinstance(tree, ConstraintForall):
         inner = {name for name, _ in tree.variables}
         kept = [place for place, name in enumerate(names) if name not in inner]
         ranges = [[(name, one) for one in objects[kind]] for name, kind in tree.variables]
         visible = (*(names[place] for place in kept), *(name for name, _ in tree.variables))
-        body = _spread(tree.body, visible, objects)
+        body = spread(tree.body, visible, objects)
 
-        def spread(pairs: _Pairs) -> Iterator[Constraint]:
+        def each_of(pairs: _Pairs) -> Iterator[Constraint]:
             outer = tuple([pairs[place] for place in kept])
             for found in product(*ranges):
                 yield from body(outer + found)
 
-        return spread
+        return each_of
     makers = [_maker(argument, names) for argument in tree.arguments]
     operator, times, place, exact = tree.operator, tree.times, tree.place, tree.exact
 

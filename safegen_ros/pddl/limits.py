@@ -126,6 +126,8 @@ def _action_size(action: Action, objects: Objects, facts: Facts) -> int:
         (each.variables, each.condition, len(each.add) + len(each.delete))
         for each in action.effects
     ]
+    for wish in action.wishes:
+        size += constraint_size(ConstraintForall(wish.variables, wish.body), objects)[1]
     parts += [(n.variables, n.condition, expression_size(n.value)) for n in action.numeric]
     for variables, condition, own in parts:
         own += _EFFECT_SIZE + formula_size(condition, objects, facts)

@@ -178,14 +178,45 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class SoftRule:
+    """A preference as it is written: each break of it counts in the metric, and forbids nothing.
+
+    Attributes:
+        name: by which `(is-violated NAME)` counts it; empty for one without a name.
+        variables: of the `forall`s around it.
+        body: what is wished for. A formula is wished for `at end`; in a precondition of an action,
+            each time that the action is taken.
+        place: `source:line:col` where it was written.
+    """
+
+    name: str
+    variables: Variables
+    body: ConstraintTree
+    place: str = field(default='', compare=False)
+
+    def formulas(self) -> tuple[Formula, ...]:
+        """What a preference of a precondition wishes for; a whole trajectory says nothing."""
+        return self.body.arguments if isinstance(self.body, Constraint) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A preference with its objects: broken if one of its constraints is."""
+
+    name: str
+    constraints: tuple[Constraint, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
-    """An action schema."""
+    """An action schema; `wishes` are the preferences of its precondition."""
 
     name: str
     parameters: Variables
     precondition: Formula
     effects: tuple[Effect, ...]
     numeric: tuple[NumericEffect, ...] = ()
+    wishes: tuple[SoftRule, ...] = ()
 
 
 DURATION = AtomFormula('?duration', ())
@@ -252,6 +283,7 @@ class Domain:
         derived: rules of the derived predicates, which no action and no initial state states. An
             atom with one of these predicates is true where some rule says so and false elsewhere;
             no negation stands in a circle of rules.
+        wishes: preferences of the domain; they become part of every problem.
     """
 
     name: str
@@ -264,6 +296,7 @@ class Domain:
     durative: Mapping[str, DurativeAction] = field(default_factory=dict)
     spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
     derived: tuple[DerivedRule, ...] = ()
+    wishes: tuple[SoftRule, ...] = ()
 
     def derived_predicates(self) -> frozenset[str]:
         """The predicates that rules derive."""
@@ -344,6 +377,8 @@ class Problem:
         metric: what ranks its plans, if anything.
         values: the initial values of the functions that decide nothing; those of the others are
             in `init`.
+        preferences: soft rules of the domain and the problem, with `forall` written out; those of
+            preconditions stand in the actions (`Action.wishes`).
         spelling: actions and objects that the texts have with capitals, as they have them; see
             `Plan.spelt`.
     """
@@ -357,6 +392,7 @@ class Problem:
     notes: tuple[str, ...] = field(default=(), compare=False)
     metric: Metric | None = None
     values: Mapping[Atom, Number] = field(default_factory=dict)
+    preferences: tuple[Preference, ...] = ()
     spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def objects_by_type(self) -> ObjectsByType:

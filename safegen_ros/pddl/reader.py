@@ -14,7 +14,7 @@ from safegen_ros.pddl.constraints import (
     vacuous_constraints,
     with_inner_quantifiers,
 )
-from safegen_ros.pddl.deciding import settled
+from safegen_ros.pddl.deciding import settled, wish_names
 from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
@@ -22,18 +22,20 @@ from safegen_ros.pddl.durative import read_durative
 from safegen_ros.pddl.effects import read_effect, read_initial
 from safegen_ros.pddl.expressions import read_functions, read_metric
 from safegen_ros.pddl.flatten import flatten
-from safegen_ros.pddl.formulas import CONNECTIVES, flatten_constraints, read_formula
+from safegen_ros.pddl.formulas import CONNECTIVES, flatten_constraints, read_formula, written_out
 from safegen_ros.pddl.limits import MAX_CONSTRAINTS, constraint_size, excess
 from safegen_ros.pddl.model import (
     ANY_OF,
     Action,
     And,
+    ConstraintForall,
     Domain,
     DurativeAction,
     Effect,
     Formula,
     NumericEffect,
     Problem,
+    SoftRule,
     Variables,
 )
 from safegen_ros.pddl.scope import Scope
@@ -46,13 +48,14 @@ REQUIREMENTS = frozenset(
         ':disjunctive-preconditions', ':existential-preconditions', ':universal-preconditions',
         ':quantified-preconditions', ':conditional-effects', ':action-costs', ':durative-actions',
         ':duration-inequalities', ':numeric-fluents', ':fluents', ':derived-predicates',
+        ':preferences',
     }
 )  # fmt: skip
 """What a text may require and use."""
 
 UNUSED_REQUIREMENTS = frozenset(
     {
-        ':preferences', ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
+        ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
         ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
     }
@@ -119,9 +122,12 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     durative = {name: each for name, each in found.items() if isinstance(each, DurativeAction)}
     flat = {n: flatten(a) if isinstance(a, DurativeAction) else a for n, a in found.items()}
     scope = replace(scope, domain=replace(domain, durative=durative))
+    wishes: list[SoftRule] = []
+    scope = replace(scope, wishes=wishes)
     tree = _section(scope, sections, ':constraints', read_constraints)
+    domain = replace(domain, actions=flat, constraint_tree=tree, durative=durative)
     spelling = reader.spellings({*flat, *constants})
-    return replace(domain, actions=flat, constraint_tree=tree, durative=durative, spelling=spelling)
+    return replace(domain, wishes=tuple(wishes), spelling=spelling)
 
 
 def read_problem(
@@ -173,27 +179,32 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     reader.finish()
     problem = Problem(name, domain, objects, frozenset(), And(()), ())
     objects_of = problem.objects_by_type()
-    scope = Scope(reader, domain, objects)
-    init, values = read_initial(scope, sections[':init'], objects_of)
+    wishes = list(domain.wishes)
+    scope = Scope(reader, domain, objects, wishes=wishes)
+    init, values = read_initial(scope.hard(), sections[':init'], objects_of)
     goal = _section(scope, sections, ':goal', read_formula)
     tree = _section(scope, sections, ':constraints', read_constraints)
     metric = None
     if ':metric' in sections:
-        metric = reader.attempt(read_metric, scope, sections[':metric'])
+        names = wish_names(domain, wishes)
+        metric = reader.attempt(read_metric, scope, sections[':metric'], names)
     reader.finish()
     problem = replace(problem, init=init, goal=goal or And(()), metric=metric, values=values)
     trees = [each for each in (domain.constraint_tree, tree) if each is not None]
     if sum(constraint_size(each, objects_of)[0] for each in trees) > MAX_CONSTRAINTS:
         trees = list(map(with_inner_quantifiers, trees))
-    too_large = excess(problem, trees, objects_of)
+    soft = [ConstraintForall(rule.variables, rule.body, rule.place) for rule in wishes]
+    too_large = excess(problem, [*trees, *soft], objects_of)
     if too_large:
         cure = 'use fewer quantified variables or fewer objects'
         raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
-    notes = vacuous_constraints(trees, objects_of)
+    preferences = written_out(wishes, objects_of)
+    notes = vacuous_constraints([*trees, *soft], objects_of)
     spelling = {**reader.spellings(set(objects)), **domain.spelling}
     constraints = tuple(dict.fromkeys(found))
-    return settled(replace(problem, constraints=constraints, notes=notes, spelling=spelling))
+    problem = replace(problem, constraints=constraints, preferences=preferences)
+    return settled(replace(problem, notes=notes, spelling=spelling))
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:
@@ -355,11 +366,14 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
         check_moments(scope, group, action)
         return action
     inner = scope.bind(parameters)
+    wishes: list[SoftRule] = []
     if ':precondition' in parts:
-        precondition = reader.attempt(read_formula, inner, group, parts[':precondition'])
+        wished = replace(inner, wishes=wishes)
+        precondition = reader.attempt(read_formula, wished, group, parts[':precondition'])
     if ':effect' in parts:
         effects = reader.attempt(read_effect, inner, group, parts[':effect'])
-    return Action(name, parameters, precondition or And(()), *(effects or ((), ())))
+    changes = effects or ((), ())
+    return Action(name, parameters, precondition or And(()), *changes, tuple(wishes))
 
 
 def _domain_section(reader: Reader, top: Group, sections: Sections) -> Group:

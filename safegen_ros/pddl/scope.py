@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.model import Domain, Variables
+from safegen_ros.pddl.model import ConstraintTree, Domain, SoftRule, Variables
 from safegen_ros.pddl.sexpr import Group, Reader
 from safegen_ros.pddl.writer import names_text
 
@@ -22,18 +22,30 @@ class Scope:
         domain: predicates and types.
         objects: objects and constants, with their types.
         variables: bound variables, with their types.
+        wishes: where preferences are put; None where none may stand.
+        around: the variables of the quantifiers around what is read there.
     """
 
     reader: Reader
     domain: Domain
     objects: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
+    wishes: list[SoftRule] | None = None
+    around: Variables = ()
     _fits: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def hard(self) -> Scope:
+        """The scope where no preference may stand."""
+        return self if self.wishes is None else replace(self, wishes=None)
 
     def bind(self, variables: Variables) -> Scope:
         """The scope inside a quantifier; inner variables shadow outer ones."""
         names = {**self.variables, **dict(variables)}
-        return Scope(self.reader, self.domain, self.objects, names, self._fits)
+        inner = dict(variables)
+        around = tuple(each for each in self.around if each[0] not in inner) + variables
+        if self.wishes is None:
+            around = ()
+        return Scope(self.reader, self.domain, self.objects, names, self.wishes, around, self._fits)
 
     def fits(self, kind: str, wanted: str) -> bool:
         """Whether what has a type may stand where another one is wanted."""
@@ -41,6 +53,37 @@ class Scope:
         if known is None:
             known = self._fits[kind, wanted] = self.domain.is_subtype(kind, wanted)
         return known
+
+
+def read_wish(
+    scope: Scope, group: Group, read: Callable[[Scope, Group, int], ConstraintTree]
+) -> bool:
+    """Notes a `(preference NAME ...)`, whose body `read` reads; False for what is none.
+
+    Raises:
+        PddlError: it stands where none may stand.
+    """
+    reader = scope.reader
+    if group.head != 'preference' or 'preference' in scope.domain.predicates:
+        return False
+    if scope.wishes is None:
+        raise reader.unsupported(
+            group,
+            'a preference in this place',
+            'join preferences by and and forall only, in :goal, :constraints and preconditions of '
+            'actions without duration',
+        )
+    count = len(group.items) - 1
+    if count not in (1, 2):
+        raise reader.error(
+            group, f'a preference takes a name and a body, found {count} parts', 'change it'
+        )
+    name = reader.name(group, 1, 'a preference') if count == 2 else ''
+    body = read(scope.hard(), group, count)
+    line, column = reader.place(group.start)
+    place = f'{reader.source}:{line}:{column}'
+    scope.wishes.append(SoftRule(name, scope.around, body, place))
+    return True
 
 
 def read_arguments(

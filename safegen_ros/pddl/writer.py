@@ -12,6 +12,7 @@ from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
     DURATION,
+    Action,
     And,
     Arithmetic,
     Atom,
@@ -36,6 +37,7 @@ from safegen_ros.pddl.model import (
     NumericEffect,
     Or,
     Problem,
+    SoftRule,
     Variables,
     conjuncts,
 )
@@ -159,12 +161,18 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
         sections += [
             f'  (:action {action.name}',
             f'    :parameters ({variables_text(action.parameters, typed)})',
-            f'    :precondition {formula_text(action.precondition, typed)}',
+            f'    :precondition {_precondition_text(action, typed)}',
             f'    :effect (and {" ".join(effects)}))',
         ]
-    if constraints and domain.constraint_tree is not None:
-        tree = constraint_tree_text(domain.constraint_tree, typed)
-        sections.append(f'  (:constraints {tree})')
+    trees = [] if domain.constraint_tree is None else [domain.constraint_tree]
+    if constraints and (trees or domain.wishes):
+        parts = [constraint_tree_text(tree, typed) for tree in trees]
+        parts += [
+            _soft_text(rule, constraint_tree_text(rule.body, typed), typed)
+            for rule in domain.wishes
+        ]
+        text = parts[0] if len(parts) == 1 else f'(and {" ".join(parts)})'
+        sections.append(f'  (:constraints {text})')
     return '\n'.join([*sections, ')', ''])
 
 
@@ -193,15 +201,38 @@ def problem_text(problem: Problem) -> str:
         '  )',
         f'  (:goal {formula_text(problem.goal, typed)})',
     ]
-    if problem.constraints:
+    if problem.constraints or problem.preferences:
+        soft = (
+            (each.name, constraint_tree_text(ConstraintAnd(each.constraints), typed))
+            for each in problem.preferences
+        )
         lines += [
             '  (:constraints (and',
             *_indented(constraint_text(c, typed) for c in problem.constraints),
+            *_indented(f'(preference {" ".join(filter(None, each))})' for each in soft),
             '  ))',
         ]
     if problem.metric is not None:
         lines.append(f'  (:metric {metric_text(problem.metric)})')
     return '\n'.join([*lines, ')', ''])
+
+
+def _precondition_text(action: Action, typed: bool) -> str:
+    if not action.wishes:
+        return formula_text(action.precondition, typed)
+    asked = action.precondition
+    texts = [formula_text(f, typed) for f in (asked.parts if isinstance(asked, And) else (asked,))]
+    for rule in action.wishes:
+        body = ' '.join(formula_text(f, typed) for f in rule.formulas())
+        texts.append(_soft_text(rule, body, typed))
+    return f'(and {" ".join(texts)})'
+
+
+def _soft_text(rule: SoftRule, body: str, typed: bool = False) -> str:
+    text = f'(preference {" ".join(filter(None, (rule.name, body)))})'
+    if rule.variables:
+        text = f'(forall ({variables_text(rule.variables, typed)}) {text})'
+    return text
 
 
 def metric_text(metric: Metric) -> str:

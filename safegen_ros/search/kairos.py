@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.deciding import without_wishes
 from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import parse_plan
@@ -81,10 +82,11 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
             f'Kairos is not installed: pip install {_PACKAGE}', ErrorCode.BACKEND_FAILED
         )
     budget.tick()
+    hard = without_wishes(problem)
     # Kairos takes `object` for the type above all others, and `(assign ...)` for an effect.
     reserved = {_OBJECT} & problem.domain.types.keys()
     texts, back = without_words(
-        [domain_text(problem.domain), problem_text(_asked(problem))],
+        [domain_text(hard.domain), problem_text(_asked(hard))],
         [*reserved, *(name for name in NUMERIC_EFFECTS if name in problem.domain.predicates)],
     )
     with memory_files(*texts) as files:
@@ -113,7 +115,8 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     if not verdict.ok:
         raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
     expanded = sum(map(int, _EXPANDED.findall(ended.errors.splitlines()[-1])))
-    return Solution(plan, KAIROS, reason[1] == _PROVED, budget.seconds, expanded)
+    proved = reason[1] == _PROVED and hard.metric == problem.metric
+    return Solution(plan, KAIROS, proved, budget.seconds, expanded)
 
 
 def _asked(problem: Problem) -> Problem:

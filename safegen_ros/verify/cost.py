@@ -1,20 +1,139 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The value of a problem's metric for a plan; it ranks plans and never makes one valid."""
+"""The broken preferences of a plan and the value of its metric; neither makes a plan valid."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
-from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.deciding import with_sources
-from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME
+from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME, VIOLATED
 from safegen_ros.pddl.facts import is_value, told_value, value_fact
+from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.model import Atom, Expression, Number, Problem, functions_of
+from safegen_ros.pddl.model import (
+    Arithmetic,
+    Atom,
+    AtomFormula,
+    Comparison,
+    Expression,
+    Number,
+    Preference,
+    Problem,
+    functions_of,
+    walk,
+)
 from safegen_ros.pddl.numbers import NoNumber, NumberTable
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.pddl.writer import metric_text, value_text
+from safegen_ros.pddl.writer import constraint_text, formula_text, metric_text, value_text
+from safegen_ros.verdict import BrokenWish
+from safegen_ros.verify.monitors import MonitorSet
+from safegen_ros.verify.temporal import TemporalProof
+
+_MOST_TOLD = 20  # instances of a broken preference
+
+
+Breaks = dict[str, list[str]]
+"""The broken instances of each preference, as PDDL, by its name."""
+
+
+def table_with(
+    problem: Problem, functions: Iterable[str], length: int
+) -> tuple[Problem, AtomTable]:
+    """A problem with some functions, which decide nothing, as a part of its states.
+
+    Args:
+        problem: the problem.
+        functions: their names.
+        length: of the plan, for the function `total-time`.
+    """
+    ranking = with_sources(problem.domain, functions)
+    values: dict[Atom, Number] = {(TOTAL_COST,): 0, (TOTAL_TIME,): length, **problem.values}
+    told = {told_value(fact)[0] for fact in problem.init if is_value(fact)}
+    more = {value_fact(f, v) for f, v in values.items() if f[0] in ranking and f not in told}
+    problem = replace(problem, init=problem.init | more)
+    return problem, AtomTable(problem, ranking=ranking)
+
+
+def has_wishes(problem: Problem) -> bool:
+    """Whether a problem has preferences."""
+    actions = problem.domain.actions.values()
+    return bool(problem.preferences) or any(action.wishes for action in actions)
+
+
+def broken_wishes(problem: Problem, plan: Plan) -> Breaks:
+    """The preferences that a plan breaks; it must be proved.
+
+    An instance of a preference in a precondition is broken each time that its action is taken where
+    it does not hold, one that is a goal or a constraint once.
+    """
+    found: Breaks = {}
+    over_plan = _over_time if problem.domain.durative else _over_plan
+    for name, text in (*_in_actions(problem, plan), *over_plan(problem, plan)):
+        found.setdefault(name, []).append(text)
+    return found
+
+
+def _walk(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
+    """The states of a plan, with all functions that preferences read."""
+    rules = [rule for action in problem.domain.actions.values() for rule in action.wishes]
+    formulas = [f for each in problem.preferences for c in each.constraints for f in c.arguments]
+    formulas += [formula for rule in rules for formula in rule.formulas()]
+    parts = [part for f in formulas for part in walk(f) if isinstance(part, Comparison)]
+    named = {each.predicate for each in functions_of(*parts)}
+    problem, table = table_with(problem, named, len(plan))
+    grounder = Grounder(problem, table)
+    states = [table.encode(problem.init)]
+    for step in plan.steps:
+        states.append(grounder.action(step).apply(states[-1]))
+    return table, states
+
+
+def _in_actions(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
+    if not any(action.wishes for action in problem.domain.actions.values()):
+        return
+    table, states = _walk(problem, plan)
+    for step, state in zip(plan.steps, states, strict=False):
+        schema = problem.domain.actions[step.action]
+        names = (name for name, _ in schema.parameters)
+        outer = dict(zip(names, step.arguments, strict=True))
+        for rule in schema.wishes:
+            for inner in bindings(rule.variables, table.objects):
+                binding = {**outer, **inner}
+                for formula in rule.formulas():
+                    if not compile_test(condition(formula, table, binding))(state):
+                        yield rule.name, f'{formula_text(substitute(formula, binding))} at {step}'
+
+
+def _over_plan(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
+    own = tuple(constraint for each in problem.preferences for constraint in each.constraints)
+    if not own:
+        return
+    table, states = _walk(problem, plan)
+    monitors = MonitorSet(replace(problem, constraints=own), table)
+    standing = monitors.start(states[0])
+    for state in states[1:]:
+        standing = monitors.progress(standing, state)
+    left = {monitor.shift for monitor in monitors.unsatisfied(standing)}
+    watching = iter(monitors.monitors)
+    for each in problem.preferences:
+        shifts = {next(watching).shift for _ in each.constraints}
+        if shifts & left:
+            yield each.name, _text(each)
+
+
+def _over_time(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
+    for each in problem.preferences:
+        if not TemporalProof(replace(problem, constraints=each.constraints)).verify(plan).ok:
+            yield each.name, _text(each)
+
+
+def _text(preference: Preference) -> str:
+    texts = [constraint_text(constraint) for constraint in preference.constraints]
+    return texts[0] if len(texts) == 1 else f'(and {" ".join(texts)})'
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +156,44 @@ class Ranking:
         return f'{self.metric} = {told}'
 
 
+def told_wishes(problem: Problem, plan: Plan, breaks: Breaks) -> tuple[BrokenWish, ...]:
+    """Broken preferences, each with what it adds to the metric, if that can be told."""
+    return tuple(
+        BrokenWish(name, len(texts), tuple(texts[:_MOST_TOLD]), _price(problem, plan, breaks, name))
+        for name, texts in breaks.items()
+    )
+
+
+def _price(problem: Problem, plan: Plan, breaks: Breaks, name: str) -> str:
+    if problem.metric is None or not name:
+        return ''
+    others = {each: texts for each, texts in breaks.items() if each != name}
+    whole, without = (_counted(problem.metric.expression, b) for b in (breaks, others))
+    try:
+        return value_text(_value(problem, plan, Arithmetic('-', (whole, without))))
+    except NoNumber:
+        return ''
+
+
+def _counted(expression: Expression, breaks: Breaks) -> Expression:
+    """An expression with how often each is broken in place of `(is-violated NAME)`."""
+    if isinstance(expression, AtomFormula) and expression.predicate == VIOLATED:
+        return Decimal(len(breaks.get(expression.terms[0], ())))
+    if isinstance(expression, Arithmetic):
+        parts = tuple(_counted(part, breaks) for part in expression.parts)
+        return Arithmetic(expression.operator, parts)
+    return expression
+
+
 def rank(problem: Problem, plan: Plan) -> Ranking | None:
     """The value of a problem's metric for a plan whose steps apply; None without a metric."""
     metric = problem.metric
     if metric is None:
         return None
     try:
-        return Ranking(metric_text(metric), _value(problem, plan, metric.expression))
+        breaks = broken_wishes(problem, plan) if has_wishes(problem) else {}
+        value = _value(problem, plan, _counted(metric.expression, breaks))
+        return Ranking(metric_text(metric), value)
     except NoNumber as error:
         return Ranking(metric_text(metric), None, str(error))
 
@@ -55,12 +205,7 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
         NoNumber: it has no value.
     """
     named = {each.predicate for each in functions_of(metric)}
-    ranking = with_sources(problem.domain, named)
-    values: dict[Atom, Number] = {(TOTAL_COST,): 0, (TOTAL_TIME,): len(plan), **problem.values}
-    told = {told_value(fact)[0] for fact in problem.init if is_value(fact)}
-    more = {value_fact(f, v) for f, v in values.items() if f[0] in ranking and f not in told}
-    problem = replace(problem, init=problem.init | more)
-    table = AtomTable(problem, ranking=ranking)
+    problem, table = table_with(problem, named, len(plan))
     grounder = Grounder(problem, table)
     state = table.encode(problem.init)
     for step in plan.steps:
@@ -70,5 +215,5 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
         state = action.apply(state)
     numbers = table.numbers
     if numbers is None:  # the metric is a number
-        numbers = NumberTable(problem, ranking, True)
+        numbers = NumberTable(problem, frozenset(named), True)
     return numbers.evaluation(metric)(numbers.values(state))

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.deciding import without_wishes
 from safegen_ros.pddl.model import Constraint, Not, Problem, State
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
@@ -26,6 +27,8 @@ def remaining_problem(
     problem: Problem, monitors: MonitorSet, standing: Standing, state: State, time: int
 ) -> Problem:
     """The rest of a problem: from a state on, with what its constraints still ask.
+
+    Preferences are about the whole plan, and are left out.
 
     Args:
         problem: the whole.
@@ -47,7 +50,8 @@ def remaining_problem(
     if domain.constraint_tree is not None:  # its constraints are among those that are progressed
         domain = replace(domain, constraint_tree=None)
     constraints = remaining_constraints(monitors, standing, time)
-    return replace(problem, domain=domain, init=state, constraints=constraints)
+    whole = without_wishes(replace(problem, domain=domain, constraints=constraints))
+    return replace(whole, init=state)
 
 
 def remaining_constraints(

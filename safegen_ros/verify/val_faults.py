@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from safegen_ros.pddl.derived import behind
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.model import (
     ANY_OF,
@@ -166,6 +167,18 @@ def _derives_less(problem: Problem, plan: Plan) -> bool:
     )
 
 
+def _derives_once(problem: Problem, plan: Plan) -> bool:
+    rules, actions = problem.domain.derived, problem.domain.actions.values()
+    once = [f for c in problem.constraints if c.operator == 'at-most-once' for f in c.arguments]
+    asked = [action.precondition for action in actions]
+    asked += [effect.condition for action in actions for effect in action.effects]
+    both = [
+        behind(rules, (e.predicate for f in each for e in walk(f) if isinstance(e, AtomFormula)))
+        for each in (once, asked)
+    ]
+    return not both[0].intersection(both[1]).isdisjoint(problem.domain.derived_predicates())
+
+
 def _has_keyword(problem: Problem, plan: Plan) -> bool:
     domain, names = problem.domain, set(_variable_names(problem))
     names |= {domain.name, problem.name, *problem.objects, *domain.types, *domain.predicates}
@@ -291,6 +304,12 @@ FAULTS = (
         'takes a rule for more objects than its variables have types for',
         _derives_less,
         'the types are asked for inside the rule',
+    ),
+    ValFault(
+        'derived-once',
+        'does not see that a derived atom ends which an action needs, in at-most-once',
+        _derives_once,
+        'constraints speak of copies of the derived predicates',
     ),
     ValFault(
         'hold-during-window',

@@ -32,6 +32,7 @@ from safegen_ros.pddl.model import (
     Or,
     Problem,
     Variables,
+    with_subformulas,
 )
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify import val_numbers
@@ -65,7 +66,7 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
         values={(f'f-{a[0]}', *map(term, a[1:])): v for a, v in problem.values.items()},
     )
     steps = [Step(f'a-{step.action}', tuple(map(term, step.arguments))) for step in plan.steps]
-    return asked, Plan(tuple(steps), plan.times)
+    return _with_copies(asked), Plan(tuple(steps), plan.times)
 
 
 def _without_clock(constraint: Constraint, last: int) -> list[Constraint]:
@@ -157,6 +158,30 @@ def _durative(action: DurativeAction) -> DurativeAction:
             for moment, each in action.effects
         ),
     )
+
+
+def _with_copies(asked: Problem) -> Problem:
+    """Constraints speak of copies of the derived predicates, so that no action reads those."""
+    domain = asked.domain
+    names = {head: f'c{head[1:]}' for head in domain.derived_predicates()}
+
+    def copied(formula: Formula) -> Formula:
+        if isinstance(formula, AtomFormula):
+            return replace(formula, predicate=names.get(formula.predicate, formula.predicate))
+        return with_subformulas(formula, copied)
+
+    copies = (
+        DerivedRule(names[rule.predicate], rule.variables, copied(rule.body))
+        for rule in domain.derived
+    )
+    predicates = {name: domain.predicates[head] for head, name in names.items()}
+    domain = replace(
+        domain,
+        predicates={**domain.predicates, **predicates},
+        derived=(*domain.derived, *copies),
+    )
+    constraints = (replace(c, arguments=tuple(map(copied, c.arguments))) for c in asked.constraints)
+    return replace(asked, domain=domain, constraints=tuple(constraints))
 
 
 def _rule(rule: DerivedRule, declared: tuple[str, ...]) -> DerivedRule:

@@ -10,6 +10,8 @@ safety violation.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import suggestion
@@ -18,6 +20,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
+from safegen_ros.verify.cost import broken_wishes, has_wishes, told_wishes
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 from safegen_ros.verify.temporal import TemporalProof
 
@@ -103,10 +106,22 @@ class Validator:
         state = self._table.encode(problem.init)
         self._start = self._place(state, self._monitors.start(state))
         self._told: dict[int, tuple[str, str]] = {}
+        self._soft = has_wishes(problem)
         self._actions = ''  # the names of all, once asked for
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""
+        verdict = self._verdict(plan)
+        if not (self._soft and verdict.ok):
+            return verdict
+        timed = self._over_time is not None
+        steps = parse_plan(plan, timed=timed) if isinstance(plan, str) else plan
+        wishes = told_wishes(self.problem, steps, broken_wishes(self.problem, steps))
+        broken = joined([str(wish) for wish in wishes], ', ')
+        told = f'wishes broken: {broken}' if wishes else 'every wish is met'
+        return replace(verdict, reason=f'{verdict.reason}; {told}', wishes=wishes)
+
+    def _verdict(self, plan: Plan | str) -> Verdict:
         if self._over_time is not None:
             return self._verify_over_time(self._over_time, plan)
         try:

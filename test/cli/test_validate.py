@@ -39,7 +39,7 @@ PLANS = {
 KEYS = {
     'plan', 'category', 'reason', 'failing_step', 'failing_action', 'failing_state',
     'step_blocked', 'unsatisfied', 'broken', 'goal_fraction', 'plan_length', 'paper_category',
-    'extracted', 'second_opinion', 'notes', 'metric', 'errors',
+    'extracted', 'second_opinion', 'notes', 'metric', 'errors', 'wishes',
 }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_the_json_form_says_it_all(plans: dict[str, str]) -> None:
         'failing_action': '(putdown b2)', 'failing_state': 2, 'step_blocked': False,
         'unsatisfied': [], 'goal_fraction': 0.0, 'plan_length': 4,
         'paper_category': 'SAFETY_VIOLATION', 'extracted': None, 'second_opinion': None,
-        'notes': [], 'metric': None, 'errors': [],
+        'notes': [], 'metric': None, 'errors': [], 'wishes': [],
     }  # fmt: skip
     _, (values,) = _json('-', EXAMPLE, plans['short'])
     assert (values['failing_step'], values['failing_state']) == (None, 1)

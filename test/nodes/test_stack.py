@@ -155,7 +155,7 @@ def _bad_tasks() -> dict[str, tuple[str, str, ErrorCode, str]]:
             '', ErrorCode.UNSUPPORTED_FEATURE, ':hddl',
         ),
         'constraint': (
-            fill(init=table, goal='(on a b)', more='(:constraints (preference p (always (and))))'),
+            fill(init=table, goal='(on a b)', more='(:constraints (always (preference p (and))))'),
             '', ErrorCode.UNSUPPORTED_FEATURE, 'preference',
         ),
         'misspelt constraint': (

@@ -171,9 +171,9 @@ PROBLEMS = {
     'a word': (_problem('(= (fee) much)'), 3, 10, "'much' is not a number"),
     'objects': (_problem('(= p q)'), 3, 4, 'expected a function such as'),
     'timed literal': (_problem('(at 5 (open))'), 3, 1, 'a timed initial literal is not supported'),
-    'violations': (_problem(rest='(:metric minimize (is-violated p1))'), 5, 19, 'over preferences'),
+    'violations': (_problem(rest='(:metric minimize (is-violated p1))'), 5, 19, "'p1' is not the"),
     'deep violations': (
-        _problem(rest='(:metric minimize (+ (fee) (* 2 (is-violated p1))))'), 5, 33, 'preferences',
+        _problem(rest='(:metric minimize (+ (fee) (* 2 (is-violated p1))))'), 5, 33, "'p1' is not",
     ),
     'undeclared metric': (_problem(rest='(:metric minimize (fees))'), 5, 19, "function 'fees' is"),
     'no direction': (_problem(rest='(:metric (fee))'), 5, 1, 'expected (:metric minimize ...)'),

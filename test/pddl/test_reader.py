@@ -138,7 +138,9 @@ def _effect(text: str) -> str:
 UNSUPPORTED = {
     ':process': (_domain('(:process a)'), 3, 1),
     "the requirement ':open-world'": ('(define (domain d) (:requirements :open-world))', 1, 35),
-    'a preference': (_domain('(:action a :precondition (preference x (q)))'), 3, 26),
+    'a preference in this place': (
+        _domain('(:action a :precondition (not (preference x (q))))'), 3, 31,
+    ),
     'a function with values of type truck': (_domain('(:functions (home ?x) - truck)'), 3, 25),
 }  # fmt: skip
 
@@ -158,9 +160,8 @@ def test_unsupported_features_are_refused_by_name(feature: str) -> None:
     ('text', 'feature'),
     [
         (_problem(constraints='(:length 3)'), ':length'),
-        (_problem(constraints='(:metric minimize (is-violated a))'), 'a metric over preferences'),
         (_problem(init='(at 5 (open))'), 'a timed initial literal'),
-        (_problem(goal='(preference a (open))'), 'a preference'),
+        (_problem(goal='(or (preference a (open)))'), 'a preference in this place'),
     ],
 )
 def test_unsupported_features_of_a_problem_are_refused_by_name(text: str, feature: str) -> None:
@@ -171,7 +172,7 @@ def test_unsupported_features_of_a_problem_are_refused_by_name(text: str, featur
 
 
 def test_what_is_required_but_never_used_does_no_harm() -> None:
-    flags = ':strips :numeric-fluents :preferences'
+    flags = ':strips :numeric-fluents :goal-utilities'
     domain = read_domain(f'(define (domain d) (:requirements {flags}) (:predicates (q)))')
     assert domain.predicates == {'q': ()}
 

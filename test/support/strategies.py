@@ -47,11 +47,14 @@ from safegen_ros.pddl.model import (
     Forall,
     Formula,
     Imply,
+    Metric,
     Not,
     Number,
     NumericEffect,
     Or,
+    Preference,
     Problem,
+    SoftRule,
     Variables,
 )
 from safegen_ros.pddl.plan import Plan, Step
@@ -376,6 +379,54 @@ def problem(rng: random.Random) -> Problem:
     if choice < 0.3:
         return quantified_toggles(rng)[0]
     return toggles(rng) if choice < 0.7 else blocks(rng, rng.choice([3, 3, 4]))
+
+
+def wishing(rng: random.Random) -> Problem:
+    """A random problem with preferences of every kind, a metric over them, and no other goal."""
+    made = toggles(rng, derived=rng.random() < 0.2)
+    names = [f'w{index}' for index in range(rng.randint(1, 4))]
+    preferences = tuple(
+        Preference(
+            rng.choice(names),
+            (_countable(rng, made),),
+        )
+        for _ in range(rng.randint(0, 4))
+    )
+    actions = {
+        name: replace(action, wishes=_wishes(rng, made.domain, action, names))
+        for name, action in made.domain.actions.items()
+    }
+    known = {each.name for each in preferences}
+    known |= {each.name for action in actions.values() for each in action.wishes}
+    prices = [
+        Arithmetic('*', (Decimal(10**place), AtomFormula('is-violated', (name,))))
+        for place, name in enumerate(sorted(known))
+    ]
+    metric = Metric('minimize', Arithmetic('+', (Decimal(0), Decimal(0), *prices)))
+    domain = replace(made.domain, actions=actions)
+    return replace(
+        made, domain=domain, goal=And(()), constraints=(), preferences=preferences, metric=metric
+    )
+
+
+def _countable(rng: random.Random, made: Problem) -> Constraint:
+    """A constraint that is one for VAL, too, which counts each of a preference by itself."""
+    while True:
+        found = constraint(rng, made.domain, made.objects)
+        if not found.operator.startswith('hold'):
+            return found
+
+
+def _wishes(
+    rng: random.Random, own: Domain, action: Action, names: list[str]
+) -> tuple[SoftRule, ...]:
+    found = []
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        variables = quantified(rng, own) if rng.random() < 0.4 else ()
+        inside = {**own.constants, **dict(action.parameters), **dict(variables)}
+        body = Constraint('at end', (formula(rng, own, inside),))
+        found.append(SoftRule(rng.choice(names), variables, body))
+    return tuple(found)
 
 
 def any_problem(rng: random.Random) -> Problem:

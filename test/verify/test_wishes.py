@@ -1,0 +1,174 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Preferences are counted as VAL counts them, and never change what is proved."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from support import strategies
+
+from safegen_ros.errors import PddlError
+from safegen_ros.pddl.deciding import without_wishes
+from safegen_ros.pddl.model import Constraint, Preference, Problem, SoftRule
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.verdict import Category
+from safegen_ros.verify import val, val_question
+from safegen_ros.verify.cost import rank
+from safegen_ros.verify.validator import verify
+
+DOMAIN = """(define (domain switches) (:requirements :preferences) (:types box)
+  (:predicates (p ?x - box) (g))
+  (:action on :parameters (?x - box)
+    :precondition (and (preference dark (not (g))) (forall (?y - box) (preference lit (p ?y))))
+    :effect (p ?x))
+  (:action glow :parameters () :precondition () :effect (g)))"""
+
+
+def _problem(goal: str = '(p a)', constraints: str = '(and)', metric: str = '') -> Problem:
+    text = f"""(define (problem s) (:domain switches) (:objects a b - box) (:init)
+      (:goal {goal}) (:constraints {constraints}) {metric})"""
+    return read_problem(text, read_domain(DOMAIN))
+
+
+def _broken(problem: Problem, plan: str) -> dict[str, int]:
+    return {each.name: each.count for each in verify(problem, plan).wishes}
+
+
+@pytest.mark.parametrize(
+    ('goal', 'constraints', 'plan', 'broken'),
+    [
+        ('(p a)', '(and)', '(on a)', {'lit': 2}),
+        ('(p a)', '(and)', '(glow) (on a) (on b)', {'lit': 3, 'dark': 2}),
+        ('(and (p a) (preference w (p b)))', '(and)', '(on a)', {'lit': 2, 'w': 1}),
+        ('(and (p a) (forall (?x - box) (preference w (not (p ?x)))))', '(and)', '(on a)',
+         {'lit': 2, 'w': 1}),
+        ('(p a)', '(forall (?x - box) (preference w (sometime (p ?x))))', '(on a)',
+         {'lit': 2, 'w': 1}),
+        ('(p a)', '(preference w (forall (?x - box) (sometime (p ?x))))', '(on a)',
+         {'lit': 2, 'w': 1}),
+        ('(p a)', '(preference (always (g)))', '(on a)', {'lit': 2, '': 1}),
+    ],
+)  # fmt: skip
+def test_each_kind_is_counted(
+    goal: str, constraints: str, plan: str, broken: dict[str, int]
+) -> None:
+    assert _broken(_problem(goal, constraints), plan) == broken
+
+
+def test_the_metric_weighs_them() -> None:
+    metric = '(:metric minimize (+ (* 2.5 (is-violated lit)) (is-violated dark)))'
+    problem = _problem(metric=metric)
+    verdict = verify(problem, '(on a)')
+    assert verdict.category is Category.SUCCESS
+    assert verdict.reason.endswith('wishes broken: lit (2 times, 5 in the metric)')
+    assert verify(problem, '').wishes == ()  # of a plan that fails nothing is counted
+    ranking = rank(problem, parse_plan('(on a)'))
+    assert ranking is not None
+    assert ranking.value == 5
+
+
+REFUSED = [
+    ('(or (p a) (preference w (p b)))', '(and)', '', 'a preference in this place'),
+    ('(p a)', '(always (preference w (p a)))', '', 'a preference in this place'),
+    ('(p a)', '(preference w x (p a))', '', 'a name and a body, found 3 parts'),
+    (
+        '(p a)',
+        '(and)',
+        '(:metric minimize (is-violated lid))',
+        "'lid' is not the name",
+    ),
+]
+
+
+@pytest.mark.parametrize(('goal', 'constraints', 'metric', 'message'), REFUSED)
+def test_what_is_no_preference_is_refused(
+    goal: str, constraints: str, metric: str, message: str
+) -> None:
+    with pytest.raises(PddlError) as caught:
+        _problem(goal, constraints, metric)
+    assert message in str(caught.value)
+
+
+@settings(strategies.SUITE, max_examples=60)
+@given(strategies.SEEDS)
+def test_preferences_are_written_as_they_were_read(seed: int) -> None:
+    problem = strategies.wishing(random.Random(seed))
+    domain = read_domain(domain_text(problem.domain))
+    assert read_problem(problem_text(problem), domain) == problem
+    assert verify(problem, Plan()).category == verify(without_wishes(problem), Plan()).category
+
+
+def _question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
+    """What VAL is asked, preferences and metric included."""
+    asked, steps = val_question.question(problem, plan)
+    preferences = tuple(
+        Preference(
+            each.name,
+            tuple(
+                replace(c, arguments=tuple(map(val_question._formula, c.arguments)))
+                for own in each.constraints
+                for c in val_question._without_clock(own, len(plan))
+            ),
+        )
+        for each in problem.preferences
+    )
+    actions = {
+        f'a-{name}': replace(
+            asked.domain.actions[f'a-{name}'],
+            wishes=tuple(
+                SoftRule(
+                    rule.name,
+                    val_question._variables(rule.variables),
+                    Constraint('at end', tuple(map(val_question._formula, rule.formulas()))),
+                )
+                for rule in action.wishes
+            ),
+        )
+        for name, action in problem.domain.actions.items()
+    }
+    domain = replace(asked.domain, actions=actions)
+    return replace(asked, domain=domain, preferences=preferences, metric=problem.metric), steps
+
+
+def _counted_by_val(problem: Problem, plan: Plan) -> tuple[Counter[str], Decimal] | None:
+    """How often VAL finds each preference broken, and its value of the metric."""
+    asked, steps = _question(problem, plan)
+    files = {
+        val.DOMAIN: domain_text(asked.domain), val.PROBLEM: problem_text(asked),
+        val.PLAN: f'{steps}\n',
+    }  # fmt: skip
+    output, trouble = val._run(val.validate_binary(), files)
+    assert not trouble, (trouble, files)
+    value = re.search(r'^Final value: (\S+)', output, re.MULTILINE)
+    if value is None:
+        return None
+    counts = re.findall(r'^\t(w\d): (\d+)$', output, re.MULTILINE)
+    return Counter({name: int(count) for name, count in counts}), Decimal(value[1])
+
+
+@pytest.mark.slow
+@settings(strategies.SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_val_counts_the_same(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.wishing(rng)
+    for _ in range(2):
+        plan = strategies.plan(rng, problem)
+        verdict = verify(problem, plan)
+        theirs = _counted_by_val(problem, plan)
+        assert (theirs is not None) == verdict.ok
+        if theirs is None:
+            continue
+        ours = Counter({each.name: each.count for each in verdict.wishes})
+        ranking = rank(problem, plan)
+        assert ranking is not None
+        assert (ours, ranking.value) == theirs, (domain_text(problem.domain), problem_text(problem))
