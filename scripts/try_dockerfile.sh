@@ -14,7 +14,7 @@ suite=$(sed -n 's/^FROM debian:\([a-z]*\).*/\1/p' Dockerfile)
 debootstrap --variant=minbase "$suite" "$root"
 mount --rbind /dev "$root/dev"
 mount -t proc proc "$root/proc"
-trap 'kill $(cat "$root/up.pid" 2>/dev/null) 2>/dev/null; umount -R "$root/dev" "$root/proc"' EXIT
+trap 'kill $(cat "$root/up.pid" 2>/dev/null) 2>/dev/null; umount -R -l "$root/dev" "$root/proc"' EXIT
 # How this machine reaches the package indexes is its own affair, as a build argument would be.
 for file in /etc/resolv.conf /etc/pip.conf /etc/apt/apt.conf.d/* /etc/apt/sources.list.d/*; do
   [ -f "$file" ] && mkdir -p "$root$(dirname "$file")" && cp "$file" "$root$file"
