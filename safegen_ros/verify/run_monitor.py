@@ -88,11 +88,14 @@ class RunMonitor:
         self.looks += 1
         for clock in self._clocks:
             clock.see(self._elapsed(), bits)
-        violated = self._monitors.texts(self._monitors.violated(self._standing))
-        broken = violated if not self._clocks else self._broken()
+        violated = self._monitors.violated(self._standing)
+        broken = self._broken() if self._clocks else self._monitors.texts(violated)
         if broken:
+            read = [formula for each in violated for formula in each.constraint.arguments]
+            numbers = self._table.told(read, bits)
+            told = ' '.join(broken) + (f' ({numbers})' if numbers else '')
             raise RobotError(
-                f'{moment} the observed world breaks {" ".join(broken)}: {_LOOK}',
+                f'{moment} the observed world breaks {told}: {_LOOK}',
                 ErrorCode.MONITOR_VIOLATION,
             )
         if observed != self._predicted:

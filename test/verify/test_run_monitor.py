@@ -9,6 +9,7 @@ from support.blocks_small import THREE
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.facts import fact_of
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.plan import parse_plan
@@ -94,6 +95,43 @@ def _timed(constraint: str, now: list[float]) -> RunMonitor:
 
 
 WARM, DONE = frozenset({('warm',)}), frozenset({('warm',), ('done',)})
+
+
+DRAINED = read_problem(
+    """(define (problem p) (:domain d) (:init (= (battery) 30) (= (speed) 0.5)) (:goal (done))
+    (:constraints (always (>= (battery) 10))))""",
+    read_domain(
+        """(define (domain d) (:predicates (done)) (:functions (battery) (speed))
+        (:action work :parameters () :precondition (> (speed) 0)
+          :effect (and (done) (decrease (battery) 15))))"""
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ('battery', 'code', 'words'),
+    [
+        ('(= (battery) 15)', None, ''),
+        ('(= (battery) 15.0)', None, ''),
+        ('(= (battery) 14.9)', ErrorCode.STATE_MISMATCH, 'missing (= (battery) 15), unexpected'),
+        ('(= (battery) 9)', ErrorCode.MONITOR_VIOLATION, '(>= (battery) 10)) ((battery) is 9)'),
+        ('', ErrorCode.MONITOR_VIOLATION, '((battery) has no value)'),
+        ('(= (load) 1)', ErrorCode.STATE_MISMATCH, '(= (load) 1) is observed, and is no atom'),
+    ],
+)
+def test_numbers_are_observed_exactly(battery: str, code: ErrorCode | None, words: str) -> None:
+    monitor = RunMonitor(DRAINED, parse_plan('(work)'))
+    monitor.look(DRAINED.init)
+    facts = [text for text in ('(done)', '(= (speed) 0.5)', battery) if text]
+    observed = frozenset(map(fact_of, facts))
+    if code is None:
+        monitor.look(observed)
+        monitor.finish()
+        return
+    with pytest.raises(SafegenError) as caught:
+        monitor.look(observed)
+    assert caught.value.code is code
+    assert words in caught.value.message
 
 
 def test_a_deadline_is_watched_by_the_clock() -> None:
