@@ -59,7 +59,10 @@ def levels_for(problem: Problem, format: str, context: PlanningContext) -> tuple
     )
 
 
-_NO_PLAN = (ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT, ErrorCode.TASK_TOO_LARGE)
+_NO_PLAN = (
+    ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT, ErrorCode.TASK_TOO_LARGE,
+    ErrorCode.UNSUPPORTED_FEATURE,
+)  # fmt: skip
 """How a division ends for want of a plan."""
 
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.bits import compile_test
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import And, Constraint, Problem, State
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import formula_text
@@ -138,8 +139,9 @@ def divide_and_conquer(
         BackendError: the planner of parts cannot answer.
         SafegenError: time or memory was used up (`PLANNING_TIMEOUT`), or the tries, or the orders
             (`ATTEMPTS_EXHAUSTED`); the validator refuses what the shield let through
-            (`PLAN_REFUSED`).
+            (`PLAN_REFUSED`); plans depend on numbers (`UNSUPPORTED_FEATURE`).
     """
+    refuse_numbers(problem, 'the division into parts', 'use another planner')
     return _Conquest(
         problem, plan_part, Budget(time_limit_s, memory_limit_mb, cancelled), cancelled, max_tries
     ).run()

@@ -14,6 +14,7 @@ from math import inf
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable, Condition, Literals, single_bits
+from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.search.budget import Budget, SearchLimit
@@ -264,6 +265,8 @@ def assess(
         if error.code is not ErrorCode.TASK_TOO_LARGE:
             raise
         return found(f'it cannot be put to the model as a whole: {error.message}')
+    if state_functions(problem):
+        return found('its plans depend on numbers, which no division knows', complex=False)
     if objects > limits.objects:
         return found(f'it has {objects} objects, more than {limits.objects}')
     if open_goals > limits.open_goals:
