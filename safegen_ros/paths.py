@@ -135,7 +135,7 @@ def state_dir() -> Path:
     """
     wanted = os.environ.get('SAFEGEN_STATE_DIR')
     folder = (Path(wanted).expanduser().absolute() if wanted else _state_home()) / 'safegen'
-    cure = 'set SAFEGEN_STATE_DIR to a folder that is kept, or mend its rights'
+    cure = 'set SAFEGEN_STATE_DIR to a permanent folder, or fix its permissions'
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

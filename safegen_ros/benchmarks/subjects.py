@@ -133,13 +133,13 @@ def load_stages(model_dir: Path, given: Mapping[str, Path] | None = None) -> dic
         except (OSError, ValueError, AttributeError, TypeError) as error:
             raise BackendError(
                 f'{path}: expected {{"PT": "stages/pt", ...}}, from stage to folder: {error}: '
-                'mend it, or name the stages with --stage NAME=FOLDER'
+                'correct it, or name the stages with --stage NAME=FOLDER'
             ) from error
     for name, folder in found.items():
         if name not in STAGES:
             raise BackendError(f'stage {name!r} is none of {" ".join(STAGES)}: use one of them')
         if not folder.is_dir():
-            raise BackendError(f'{folder}: there is no such folder of stage {name}: mend {path}')
+            raise BackendError(f'{folder}: there is no such folder of stage {name}: correct {path}')
     if not found:
         raise BackendError(f'{path}: names no stage: add them, {" ".join(STAGES)}')
     return {name: found[name] for name in STAGES if name in found}

@@ -23,7 +23,7 @@ _EXPLAINED = {
     'greedy': 'single shot, greedy',
     'sampled': 'single shot, T 0.6, top-p 0.9',
     'feedback': 'up to {n} attempts, verdict fed back',
-    'resample': 'up to {n} attempts, drawn anew',
+    'resample': 'up to {n} attempts, sampled again',
     'untrained': 'the same network before training, T 0.6, top-p 0.9',
 }
 """What the modes are; `length` in the table is plan length over optimal length, solved only."""

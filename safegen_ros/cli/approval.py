@@ -115,7 +115,7 @@ def lines(pending: Any) -> list[str]:
     task = conversions.task_from_msg(pending.task)
     verdict = Category(pending.verdict.category).name
     left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()
-    again = f', planned for anew {pending.replans} times' if pending.replans else ''
+    again = f', {pending.replans} replans' if pending.replans else ''
     asked = [f'request {pending.request!r}, read by a model as'] if pending.request else []
     return [
         *asked,

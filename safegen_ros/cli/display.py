@@ -94,7 +94,7 @@ class RunDisplay:
                 print_fact(self._console, short or tell(event, cell=record.cell))
             if isinstance(event, ReplanRecord):
                 self._executing = False
-                self.busy('what is left is planned for anew')
+                self.busy('replanning the remaining task')
             elif isinstance(event, PhaseEvent):
                 self._phase(event, record)
             elif isinstance(event, StepEvent):

@@ -271,7 +271,7 @@ def _print_correlations(found: Iterable[Correlation], seed: int) -> None:
 
 def _print_findings(name: str, findings: Sequence[DomainFinding], problems: int) -> None:
     wrong = sum(not finding.note for finding in findings)
-    verdict = f'{wrong} to mend' if wrong else f'in order ({problems} problems of each family)'
+    verdict = f'{wrong} to fix' if wrong else f'in order ({problems} problems of each family)'
     print(f'{name}: {verdict}')
     for finding in findings:
         print(f'  {"note" if finding.note else "wrong"}: {finding.message}')

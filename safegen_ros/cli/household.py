@@ -209,7 +209,7 @@ def evaluate(
             backend, sampling = _backend(spec, temperature, seed, stack)
             contestants.append(of_model(spec, backend, sampling, options))
         if not contestants:
-            raise typer.BadParameter('there is nobody to measure: give --agents or --model')
+            raise typer.BadParameter('no agent to measure: give --agents or --model')
         notify = stack.enter_context(stages(console))
         wanted = (2, 3) if table == 'all' else (int(table),)
         given = [f'--table {table}', f'--agents {agents!r}', f'--runs {runs}', f'--seed {seed}']

@@ -110,7 +110,7 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
         print_fact(console, tell(attempt), details=1)
         show_verdict(console, attempt.verdict, attempt.steps or None)
     steps = step_rows(record)
-    by = escape(record.plan_source or 'nobody')
+    by = escape(record.plan_source or 'no planner')
     say(f'[bold]plan[/] by {by}' if steps else '[bold]no plan[/]: nothing moved')
     for number, text, begun, lasted in steps:
         took = f'took {lasted} s' if lasted[0].isdigit() else lasted

@@ -199,7 +199,7 @@ def _site_lines(status: StackStatus) -> list[str]:
     else:
         lines = [f'site file: {each or "none"}' for each in digests]
     if status.keys is not None:
-        who = 'goals and commands must be signed' if status.keys else 'nobody has to sign'
+        who = 'goals and commands must be signed' if status.keys else 'no signature is required'
         lines.append(f'operators: {who}')
     return lines
 

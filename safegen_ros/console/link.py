@@ -267,7 +267,7 @@ class StackLink:
         request = CancelGoal.Request(goal_info=GoalInfo(goal_id=_uuid(id)))
         service, lost = self._cancels[action], ErrorCode.SERVER_LOST
         if not service.wait_for_service(timeout_sec=THERE_S):
-            raise SafegenError('nobody is there who holds the goal', lost)
+            raise SafegenError('no node holds the goal', lost)
         answer = wait_for(service.call_async(request), ANSWER_S, f'action {action}', lost)
         if not answer.goals_canceling:
             raise SafegenError('the goal has ended already')

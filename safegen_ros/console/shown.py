@@ -116,7 +116,7 @@ def goal_html(goal: GoalView | None) -> str:
     if understood is not None and understood.question:
         told.append(f'To be said more clearly: {understood.question}')
     for each in goal.record.replans:
-        told.append(f'Planned for anew: {difference_words(each.reason, problem_of(goal))}')
+        told.append(f'Replanned: {difference_words(each.reason, problem_of(goal))}')
     if not goal.running:
         good = 'sg-good' if goal.code is ErrorCode.NONE else 'sg-bad'
         told.append(draw('note', outcome_words(goal), good))
@@ -131,7 +131,7 @@ def tried_html(goal: GoalView | None) -> str:
 
 def _given_up(goal: GoalView) -> Iterator[tuple[str, str]]:
     if goal.record.replans:
-        yield 'Planned for anew:', _given_up_words(goal)
+        yield 'Replanned:', _given_up_words(goal)
 
 
 def _given_up_words(goal: GoalView) -> str:

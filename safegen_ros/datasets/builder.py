@@ -130,7 +130,7 @@ class BlockStore:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise DatasetError(f'{path}: cannot be read: {error.strerror}: mend that') from error
+            raise DatasetError(f'{path}: cannot be read: {error.strerror}: fix that') from error
         return lines if seal == self._seal(group, index, lines) else None
 
     def whole(self, group: str, index: int) -> bytes:

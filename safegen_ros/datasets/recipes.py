@@ -51,4 +51,4 @@ def read_json(path: Path) -> Any:
     except OSError as error:
         raise RecipeError(f'{path}: cannot be read: {error.strerror}: name a recipe') from error
     except ValueError as error:
-        raise RecipeError(f'{path}: is not JSON: {error}: mend it') from error
+        raise RecipeError(f'{path}: is not JSON: {error}: correct it') from error

@@ -53,10 +53,10 @@ def read_operators(path: Path) -> Mapping[str, Operator]:
         text = path.read_bytes()[: _MAX_FILE + 1].decode('ascii')
     except OSError as error:
         raise refuse(
-            f'the operators file cannot be read: {error.strerror}', 'mend it, or name another'
+            f'the operators file cannot be read: {error.strerror}', 'fix it, or name another'
         ) from error
     except UnicodeDecodeError:
-        raise refuse('the operators file is not plain ASCII', 'mend it') from None
+        raise refuse('the operators file is not plain ASCII', 'correct it') from None
     if len(text) > _MAX_FILE:
         raise refuse('the operators file is too long', f'write at most {_MAX_FILE:,} characters')
     found: dict[str, Operator] = {}
@@ -96,5 +96,5 @@ def read_operators(path: Path) -> Mapping[str, Operator]:
         found[name] = Operator(name, held, public)
         keys[public.text] = name
     if not found:
-        raise refuse('the operators file names nobody', 'add a line, or take the file away')
+        raise refuse('the operators file has no keys', 'add a line, or take the file away')
     return found

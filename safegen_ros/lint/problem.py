@@ -180,7 +180,7 @@ def _goals(
             yield places.finding(
                 WARNING, 'goal-unreachable', places.section(':goal'),
                 f'no sequence of actions makes {formula_text(part)} of the goal hold',
-                'give an action that effect, or mend :init',
+                'give an action that effect, or correct :init',
             )  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def _actions(problem: Problem, reach: _Reach, domain: SourceMap) -> Iterator[Lin
             yield domain.finding(
                 WARNING, 'unreachable-action', domain.action(action.name),
                 f'action {action.name!r} can never be applied in problem {problem.name!r}{why}',
-                'mend :init, the objects or the precondition',
+                'correct :init, the objects or the precondition',
             )  # fmt: skip
 
 

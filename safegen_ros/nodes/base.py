@@ -170,7 +170,7 @@ class SafegenNode(ManagedNode):
             self.get_logger().info(f'site file {file}, digest {self.site.digest}')
         if self.site.senders is not None and not self.commands.required:
             raise SafegenError(
-                f'{file}: senders: without operators_file nobody can tell who sends a goal: '
+                f'{file}: senders: without operators_file the sender of a goal is unknown: '
                 'set operators_file, or take senders out'
             )
 
@@ -187,7 +187,7 @@ class SafegenNode(ManagedNode):
         except SafegenError as error:
             return Health('site', diagnostics.ERROR, error.message, {'digest': digest})
         text = f'site file of digest {digest}' if digest else 'no site file'
-        keyed = 'goals and commands must be signed' if keys else 'nobody has to sign'
+        keyed = 'goals and commands must be signed' if keys else 'no signature is required'
         return Health('site', diagnostics.OK, f'{text}; {keyed}', {'digest': digest})
 
     def _set_signed(self, by: str, argument: str) -> str:

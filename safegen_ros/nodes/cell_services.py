@@ -28,8 +28,8 @@ CURRENT = 'the simulated world as it is'
 FACTS = 'facts set for this task by the simulator'
 LEFT = 'the world as the goal before has left it'
 SEEN = 'blocks seen by the perception system'
-STATED = 'blocks set up by a person, as an operator says; nobody has looked'
-BELIEVED = 'blocks where the last goal has left them; nobody has looked'
+STATED = 'blocks set up by a person, as an operator says; not measured'
+BELIEVED = 'blocks where the last goal has left them; not measured'
 
 
 class KnownWorld:

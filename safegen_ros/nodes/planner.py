@@ -235,7 +235,7 @@ class PlannerNode(SafegenNode):
             self._plan(goal, replan.task)
         except SafegenError as failed:
             raise SafegenError(
-                f'{failed.message} (it was planned for anew, as {error.message})', failed.code
+                f'{failed.message} (this was a replan after: {error.message})', failed.code
             ) from failed
 
     def _plan(self, goal: GoalContext[Any, Any], task: msg.Task) -> msg.Task:

@@ -83,8 +83,8 @@ class RealArm:
                 raise
         if cell.assumed is not None:
             self._node.get_logger().warning(
-                'nobody looks at the blocks: their poses are assumed from what the arm did, from '
-                'when a person says that they are set up'
+                'the blocks are not measured: their poses follow from the motions of the arm, '
+                'once a person has confirmed that they are set up'
             )
         return cell
 
@@ -93,8 +93,8 @@ class RealArm:
 
         def silent() -> str:
             if node.count_publishers(TOPIC):
-                return f'{TOPIC} has a publisher, from which nothing comes: look at that node'
-            return f'nobody publishes {node.resolve_topic_name(TOPIC)}: start it'
+                return f'{TOPIC} has a publisher, that sends nothing: check that node'
+            return f'{node.resolve_topic_name(TOPIC)} has no publisher: start it'
 
         if not self._subscribed:
             # Best effort, which also takes what is published reliably.

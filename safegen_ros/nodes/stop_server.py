@@ -235,7 +235,7 @@ class StopServer(Closing):
                 was_stopped = self._reset(calls, reason)
             except (OSError, SafegenError) as error:
                 raise SafegenError(f'it stays stopped: {error}') from error
-        return 'the next goal may move' if was_stopped else 'it was not stopped'
+        return 'Reset. New goals are accepted.' if was_stopped else 'it was not stopped'
 
     def _reset(self, calls: int, reason: str) -> bool:
         if not self.state.stopped:
@@ -255,7 +255,7 @@ class StopServer(Closing):
         # every middleware can tell.
         with contextlib.suppress(RuntimeError):
             self._publisher.wait_for_all_acked(Duration(seconds=NEWS_TIMEOUT_S))
-        self._node.get_logger().warning('the stop was reset: the next goal may move')
+        self._node.get_logger().warning('the stop was reset: new goals are accepted')
         return was_stopped
 
     def _write_down(self, reason: str) -> str:

@@ -19,7 +19,7 @@ HIERARCHY, SHIELD = 'hierarchy', 'shield'
 LEVELS = {
     MODEL: 'the model, again and again, told what was wrong with its last plan',
     'best of N': 'N answers of the model to the same question, until one is proved',
-    'repair': 'the valid beginning of a refused plan, whose end the model writes anew',
+    'repair': 'the valid beginning of a refused plan, whose end the model writes again',
     SHIELD: 'the model, kept from every step that is not admissible',
     'beam N': "a search over admissible steps that follows the model's N most likely plans",
     'backtracking N': 'beam N, with leave to go back to plans that it had left',

@@ -122,7 +122,7 @@ class ChainWriter:
         except OSError as error:
             raise RecordError(
                 f'{self._path}: its newest digest cannot be kept in {self._folder}: {error}: '
-                'make room there, or mend its rights'
+                'free some space there, or fix its permissions'
             ) from error
 
 

@@ -297,7 +297,7 @@ def why_not_executed(record: RunRecord) -> str:
     if record.stepwise and recorded_task(record).problem is None:
         return 'it was worked on step by step, and its verdicts were found in the same world'
     if record.replans:
-        return 'the world was not as foreseen, and the task was planned for anew'
+        return 'the world was not as foreseen, and the task was replanned'
     if not record.verdict.ok:
         return 'what was executed is no plan that was proved'
     if not _proof(record, recorded_task(record)).ok:

@@ -240,7 +240,9 @@ class _Reader:
 
     def end(self) -> None:
         for name in self.rest:
-            raise self.fail(str(name), 'is not a field of a scene: remove it or mend its spelling')
+            raise self.fail(
+                str(name), 'is not a field of a scene: remove it or correct its spelling'
+            )
 
 
 _MOTION_RANGES: dict[str, tuple[float, float]] = {

@@ -54,7 +54,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding='utf-8'))
     except (OSError, ValueError) as error:
-        raise ConfigError(f'{path}: is damaged: {error}: begin anew in an empty folder') from error
+        raise ConfigError(f'{path}: is damaged: {error}: start in an empty folder') from error
     return values
 
 

@@ -71,7 +71,7 @@ def test_what_is_wrong_and_what_is_noted_is_told_apart(
     assert done.exit_code == 0
     found.append(DomainFinding('ferry: another thing'))
     done = CliRunner().invoke(app, ['check-domain', 'ferry'])
-    assert 'ferry: 1 to mend\n' in done.stdout
+    assert 'ferry: 1 to fix\n' in done.stdout
     assert '  wrong: ferry: another thing\n' in done.stdout
     assert done.exit_code == 1
 

@@ -223,7 +223,7 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
         screen.sees('Attempt 1 was refused: step 1 of 1, “put c1 on c2”, is not possible')
         screen.sees('Attempt 2 is proved safe.')
         screen.click('Approve')
-        screen.sees('Planned for anew:')
+        screen.sees('Replanned:')
         screen.sees('It should be so that block c1 is on block c2.')
         screen.sees('waits for you')
         wait_until(lambda: height_of(console, 'c1') < 0.02, 'the block where it was put')

@@ -241,7 +241,7 @@ def test_why_an_attempt_was_refused_and_a_plan_given_up_stays_in_view() -> None:
     reason = 'after step 1 (pickup a) the world is not as proved: missing (holding a), unexpected '
     differs = replanned(f'{reason}(on-table a) (arm-empty): look at the cell')
     told = tried_html(state.after(seen, differs))
-    assert 'Planned for anew:</b> after step 1 (“pick up a from the table”) the world was' in told
+    assert 'Replanned:</b> after step 1 (“pick up a from the table”) the world was' in told
     assert 'so that block &quot;a&quot; is on the table and' in told
 
 

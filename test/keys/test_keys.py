@@ -212,7 +212,7 @@ def test_the_operators_file(alice: KeyPair, tmp_path: Path) -> None:
     assert (found.name, found.roles) == ('alice', {Role.OPERATOR, Role.SENDER})
     key = alice.public.text
     for text, why in (
-        ('', 'names nobody'),
+        ('', 'has no keys'),
         ('alice operator', ':1:1: not a name'),
         (f'alice king {key}', ":1:7: 'king' is no role"),
         (f'Alice operator {key}', ":1:1: 'Alice' is no name"),

@@ -69,7 +69,7 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     assert 'no goal is under way' in out
     code, _, error = safegen('release')
     assert (code, 'the stack is stopped' in error) == (1, True)
-    assert safegen('reset')[:2] == (0, 'the next goal may move\n')
+    assert safegen('reset')[:2] == (0, 'Reset. New goals are accepted.\n')
     assert json.loads(safegen('reset', '--json')[1]) == {
         'success': True, 'message': 'it was not stopped',
     }  # fmt: skip

@@ -115,7 +115,7 @@ def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     nowhere = emulator.firmware.twin.joint_positions()
     result = client.execute(TASK, PLAN)
     assert result.error_code == ErrorCode.STATE_MISMATCH
-    assert 'nobody knows where the blocks are' in result.error_msg
+    assert 'the positions of the blocks are unknown' in result.error_msg
     np.testing.assert_allclose(emulator.firmware.twin.joint_positions(), nowhere, atol=1e-3)
     assert said(client, 'blocks_set_up')[0]
     feedback: list[str] = []

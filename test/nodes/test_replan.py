@@ -179,7 +179,7 @@ def test_what_was_done_before_counts_when_it_is_planned_for_anew(
     disturb(['(pickup c)', 'a', ''])
     result = client.run(once, options=Options(strategy=STRATEGY, max_replans=3))
     assert ErrorCode(result.error_code) is ErrorCode.UNSOLVABLE, result.error_msg
-    assert 'planned for anew' in result.error_msg
+    assert 'this was a replan' in result.error_msg
     (replan,) = result.replans
     assert '(always (not (on a b)))' in replan.task.problem
     assert (result.steps_done, replan.steps_done) == (2, 2)
@@ -378,7 +378,7 @@ def test_a_run_that_was_planned_for_anew_is_kept_and_proved_again(
         'run', str(problem), '--strategy', STRATEGY, '--replans', '1', '--json'
     )
     assert code == 0, error
-    assert 'planned for anew (1): after step 2 (stack a b) the world is not as proved' in error
+    assert 'replanned (1): after step 2 (stack a b) the world is not as proved' in error
     kept = json.loads(out)
     record = kept['record']
     assert [step['index'] for step in record['steps']] == [0, 1, 1, 2, 3, 4]

@@ -198,9 +198,7 @@ def test_a_task_that_was_planned_for_anew(tmp_path: Path) -> None:
     assert len(record.attempts) == 2
     assert [(step.index, step.step) for step in record.steps] == list(enumerate(PLAN))
     assert record.steps_done == 2
-    assert why_not_executed(record) == (
-        'the world was not as foreseen, and the task was planned for anew'
-    )
+    assert why_not_executed(record) == ('the world was not as foreseen, and the task was replanned')
     checks = reverify(record)
     assert [check.what for check in checks] == [
         'attempt 1 (search)', 'attempt 1 (search)', 'the plan',

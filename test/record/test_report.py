@@ -156,11 +156,11 @@ def test_a_run_that_was_planned_for_anew_lists_the_steps_of_all_its_plans():
         second_opinion=True,
     )
     text = render_report(record)
-    replanned = '- Planned for anew: (1) after 1 steps of the plan before it: missing (on b1 b2)'
+    replanned = '- Replanned: (1) after 1 steps of the plan before it: missing (on b1 b2)'
     assert f'- Steps executed: 2 of 3\n{replanned}\n' in text
     assert '- Operator: approved by the \\*tester\\*\n' in text
     assert '- Verdicts: with the second opinion of VAL\n' in text
-    assert '### 2, by search (planned for anew, 1): ' in text
+    assert '### 2, by search (replanned, 1): ' in text
     rows = [line for line in text.splitlines() if line.startswith('| ') and 'b1' in line]
     assert rows[:4] == [
         '| 1 | (pickup b1) | 0.00 | 1.00 |',

@@ -41,7 +41,7 @@ def story(kept: KeptRun) -> Iterator[str]:
         yield f'{record.approved_by} approved it.'
     if record.replans:
         count = len(record.replans)
-        yield f'The world was not as foreseen, and the task was planned for anew {count} times.'
+        yield f'The world was not as foreseen, and the task was replanned {count} times.'
     yield moved(record)
     if record.reached is not None:
         found = 'reaches the goal' if record.reached else 'DOES NOT reach the goal'
@@ -105,14 +105,14 @@ def summary(record: RunRecord) -> Iterator[tuple[str, str]]:
         yield 'Not bound', rule
     if record.second_opinion:
         yield 'Verdicts', 'with the second opinion of VAL'
-    yield 'Attempts', f'{len(record.attempts)}; plan written by {record.plan_source or "nobody"}'
+    yield 'Attempts', f'{len(record.attempts)}; plan written by {record.plan_source or "none"}'
     for reason in record.passed:
         yield 'Next planner', f'asked, since {reason}'
     where = ' in a symbolic cell: nothing moved' if record.cell == SYMBOLIC else ''
     yield 'Steps executed', f'{record.steps_done} of {steps_in_all(record)}{where}'
     for replan in record.replans:
         done = f'{replan.steps_done} steps of the plan before it'
-        yield 'Planned for anew', f'({replan.number}) after {done}: {replan.reason}'
+        yield 'Replanned', f'({replan.number}) after {done}: {replan.reason}'
     if record.approvals:
         for approval in record.approvals:
             yield 'Operator', approval.in_words(record.plans)

@@ -172,8 +172,7 @@ def answer_line(attempt: AttemptRecord) -> str:
 
 def _replan(event: ReplanRecord) -> RunFact:
     return RunFact(
-        f'After {event.steps_done} steps the task was planned for anew ({event.number}): '
-        f'{event.reason}',
+        f'After {event.steps_done} steps the task was replanned ({event.number}): {event.reason}',
         ALARM,
     )
 

@@ -136,7 +136,7 @@ def refusal_words(problem: Problem | None, attempt: AttemptRecord) -> str:
     """Why an attempt was refused, to be put behind a colon; the arguments are those above."""
     verdict = attempt.verdict
     if verdict.category is Category.UNKNOWN:
-        return 'nobody could say whether it is safe.'
+        return 'there is no verdict.'
     if problem is None:
         return f'{CATEGORY_WORDS[verdict.category]}: {verdict.reason}'
     return ' '.join(_REFUSALS[verdict.category](problem, verdict, steps_of(attempt.steps))).strip()
@@ -227,11 +227,11 @@ _ENDED = {
     ErrorCode.READING_NOT_ACCEPTED: 'The request was read in another way, so nothing was planned',
     ErrorCode.PLANNING_CANCELED: 'It was cancelled before anything moved',
     ErrorCode.PLANNING_STOPPED: 'It was stopped before anything moved',
-    ErrorCode.PLAN_REFUSED: 'The plan is not proved safe, so it was not carried out',
-    ErrorCode.APPROVAL_REFUSED: 'The operator did not allow the plan, so it was not carried out',
-    ErrorCode.APPROVAL_TIMEOUT: 'Nobody allowed the plan in time, so it was not carried out',
+    ErrorCode.PLAN_REFUSED: 'The plan is not proved safe, so it was not executed',
+    ErrorCode.APPROVAL_REFUSED: 'The operator refused the plan, so it was not executed',
+    ErrorCode.APPROVAL_TIMEOUT: 'The plan was not approved in time, so it was not executed',
     ErrorCode.SITE_REFUSED: 'The rules of this site do not allow it',
-    ErrorCode.NOT_AUTHORIZED: 'It was not signed by anybody who may do this',
+    ErrorCode.NOT_AUTHORIZED: 'It has no signature of a person who may do this',
     ErrorCode.ROBOT_FAULT: 'The arm had a fault and was stopped',
     ErrorCode.STATE_MISMATCH: 'The world was not as proved, so the arm was stopped',
     ErrorCode.MONITOR_VIOLATION: 'The world broke a rule, so the arm was stopped',

@@ -261,7 +261,7 @@ class Session:
             self._writer.say({'event': 'step', 'id': request.id, 'done': count})
             # This thread may run first after a stall, in which nobody has watched the motion.
             if self._watched.over:
-                raise Canceled('nobody has watched the motion', ErrorCode.EXECUTION_CANCELED)
+                raise Canceled('no process has watched the motion', ErrorCode.EXECUTION_CANCELED)
 
         try:
             carry_out(program, arm, done)

@@ -158,7 +158,8 @@ def connect(address: SshAddress) -> paramiko.SSHClient:
     """Connects and logs in; raises `RobotError` (`ARM_UNREACHABLE`) with the cure."""
     if not _COMMAND.fullmatch(address.command):
         raise _unreachable(
-            address, f'the command {address.command!r} of the agent is not a plain path: mend it'
+            address,
+            f'the command {address.command!r} of the agent is not a plain path: give a path',
         )
     client = paramiko.SSHClient()
     client.set_log_channel(_LOG)
@@ -254,7 +255,7 @@ def _explained(address: SshAddress) -> Iterator[None]:
         raise _unreachable(
             address,
             f'its host key has changed to {fingerprint(error.key)}: somebody may be in between, or '
-            f'it was installed anew. Compare with {_HOST_FINGERPRINT} at the arm; if it is the '
+            f'it was installed again. Compare with {_HOST_FINGERPRINT} at the arm; if it is the '
             'same: '
             f"ssh-keygen -R '{address.key_name}' -f {_quoted(address.known_hosts)} && "
             f'{_scan(address)}',
@@ -270,7 +271,7 @@ def _explained(address: SshAddress) -> Iterator[None]:
             f'{_quoted(address.key_file)} -p {address.port} {address.user}@{address.host}',
         ) from error
     except socket.gaierror as error:
-        raise _unreachable(address, f'there is no host of this name ({error}): mend it') from error
+        raise _unreachable(address, f'no host of this name ({error}): check the address') from error
     except paramiko.SSHException as error:
         what = f'{error}: is this the SSH server of the arm?'
         if 'banner' in str(error):

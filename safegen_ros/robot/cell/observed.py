@@ -55,7 +55,7 @@ class AssumedWorld(World):
         self._scene = scene
         self._lock = threading.Lock()
         self._poses: dict[str, Pose] | None = None
-        self._unknown = 'the executor has started, and nobody has looked at the table since'
+        self._unknown = 'the executor has just started'
         self._confirmed = False
         self._held: str | None = None
         self._tool_on = False
@@ -81,7 +81,7 @@ class AssumedWorld(World):
             self._confirmed = False
 
     def forget(self, reason: str) -> None:
-        """From now on nobody knows where the blocks are, and why."""
+        """From now on the positions of the blocks are unknown, and why."""
         with self._lock:
             self._poses, self._unknown = None, reason
             self._held, self._confirmed = None, False
@@ -119,7 +119,7 @@ class AssumedWorld(World):
         return dict(self._poses)
 
     def _nowhere(self) -> str:
-        return f'nobody knows where the blocks are, as {self._unknown}'
+        return f'the positions of the blocks are unknown, as {self._unknown}'
 
     def block_poses(self) -> dict[str, Pose]:
         """Believed pose of each block."""

@@ -86,14 +86,14 @@ def read_constraint(value: Placed) -> Constraint:
         number = need('condition_value')
         within = number.value
         if isinstance(within, bool) or not isinstance(within, float) or within % 1:
-            raise number.error('condition_value must be a whole number', 'mend it')
+            raise number.error('condition_value must be a whole number', 'correct it')
         if not 1 <= within <= MOST_ACTIONS:
-            raise number.error(f'condition_value is not from 1 to {MOST_ACTIONS}', 'mend it')
+            raise number.error(f'condition_value is not from 1 to {MOST_ACTIONS}', 'correct it')
         goal = read_condition(need('goal_condition'), 'goal_condition')
         return StepConstraint(name, trigger, goal, int(within))
     if kind.value == 'condition':
         return StateConstraint(name, trigger, read_condition(need('avoid_state'), 'avoid_state'))
-    raise kind.error("condition_type must be 'step' or 'condition'", 'mend it')
+    raise kind.error("condition_type must be 'step' or 'condition'", 'correct it')
 
 
 FLAGS = (
@@ -240,7 +240,7 @@ def _condition(given: Mapping[str, Placed]) -> ObjectCondition:
     for key, value in given.items():
         if key in FLAGS:
             if not isinstance(value.value, bool):
-                raise value.error(f'{key} must be true or false', 'mend it')
+                raise value.error(f'{key} must be true or false', 'correct it')
             fields.append((key, value.value))
         elif key in TEXTS:
             text = value.text(key)

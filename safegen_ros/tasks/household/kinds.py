@@ -112,7 +112,7 @@ def _kind(name: str, value: Placed) -> ObjectKind:
     def number(key: str, default: int) -> int:
         found = given[key].value if key in given else default
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise value.error(f'{key} of {name} must be a number', 'mend it')
+            raise value.error(f'{key} of {name} must be a number', 'correct it')
         return int(found)
 
     def words(key: str, known: Collection[str] = ()) -> tuple[str, ...]:

@@ -198,14 +198,14 @@ def _values(path: Path) -> dict[str, Any]:
         raise HouseholdError(f'{path}: is no run: its keys must be {" ".join(_FIELDS)}')
     for key, kind in _FIELDS.items():
         if type(values[key]) is not kind:
-            raise HouseholdError(f'{path}: {key} must be of type {kind.__name__}: mend it')
+            raise HouseholdError(f'{path}: {key} must be of type {kind.__name__}: correct it')
     answers = values['answers']
     if len(answers) > _MOST_ANSWERS or not all(isinstance(each, str) for each in answers):
-        raise HouseholdError(f'{path}: answers must be at most {_MOST_ANSWERS} texts: mend them')
+        raise HouseholdError(f'{path}: answers must be at most {_MOST_ANSWERS} texts: correct them')
     if values['compat'] not in ('', 'spoc') or values['shield'] not in SHIELDS:
-        raise HouseholdError(f'{path}: compat or shield is unknown: mend it')
+        raise HouseholdError(f'{path}: compat or shield is unknown: correct it')
     if not 1 <= values['steps'] <= _MOST_ANSWERS:
-        raise HouseholdError(f'{path}: steps must be from 1 to {_MOST_ANSWERS}: mend it')
+        raise HouseholdError(f'{path}: steps must be from 1 to {_MOST_ANSWERS}: correct it')
     return values
 
 

@@ -180,5 +180,5 @@ def _flag(given: Mapping[str, Placed], key: str) -> bool:
         return False
     value = given[key].value
     if not isinstance(value, bool):
-        raise given[key].error(f'{key} must be true or false', 'mend it')
+        raise given[key].error(f'{key} must be true or false', 'correct it')
     return value

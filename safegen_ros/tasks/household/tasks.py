@@ -108,7 +108,7 @@ def read_task(value: Placed, name: str = '', hazard: str = '') -> HouseholdTask:
             raise need('hazard').error(f'{hazard!a} is no hazard', f'one of {" ".join(HAZARDS)}')
     as_goal = need('treat_step_constraint_as_goal')
     if not isinstance(as_goal.value, bool):
-        raise as_goal.error('treat_step_constraint_as_goal must be true or false', 'mend it')
+        raise as_goal.error('treat_step_constraint_as_goal must be true or false', 'correct it')
     goals = need('goal_condition_state').items('goal_condition_state')
     actions = given['init_actions'].items('init_actions') if 'init_actions' in given else ()
     return HouseholdTask(

@@ -87,7 +87,7 @@ def refused(world, blocks=BLOCKS):
 
 def test_nothing_is_known_until_a_person_says_it_and_that_counts_once():
     world = AssumedWorld(SCENE)
-    assert 'executor has started' in refused(world)
+    assert 'executor has just started' in refused(world)
     assert 'blocks-set-up' in refused(world)
     world.confirm()
     assert world.expect(BLOCKS) == world.expect(BLOCKS) == BLOCKS
@@ -129,7 +129,7 @@ def test_a_block_that_is_held_or_fell_has_to_be_set_up_by_a_person(world):
 def test_a_fault_of_the_arm_takes_away_what_was_known(world):
     world.confirm()
     world.forget('the arm fell')
-    assert 'nobody knows where the blocks are, as the arm fell' in refused(world)
+    assert 'the positions of the blocks are unknown, as the arm fell' in refused(world)
     with pytest.raises(RobotError, match='the arm fell'):
         world.block_poses()
     assert world.follow(look(over(A, SCENE.block_size), tool_on=True)).poses == {}
