@@ -71,7 +71,7 @@ def read(page: Path) -> str:
 def sentences(text: str) -> Iterator[str]:
     """The sentences of the paragraphs and list items of a page; tables and code are left out."""
     text = re.sub(r'<!--.*?-->', '', _FENCE.sub('', text), flags=re.DOTALL)
-    for block in re.split(r'\n\s*\n|\n(?=\s*[-*] )', text):
+    for block in re.split(r'\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )', text):
         lines = [line for line in block.splitlines() if not line.startswith(_APART)]
         words = ' '.join(_LINK.sub(lambda m: m[0].split(']')[0][1:], ' '.join(lines)).split())
         words = words.replace('**', '')
