@@ -30,6 +30,7 @@ from safegen_ros.pddl.model import (
     Not,
     NumericEffect,
     Or,
+    SoftRule,
     Variables,
     conjuncts,
     functions_of,
@@ -137,7 +138,12 @@ def _formulas(domain: Domain) -> list[Formula]:
     """Every formula that reads the state in a domain."""
     conditions = (each for schema in _schemas(domain) for each in schema.asked)
     bodies = (rule.body for rule in domain.derived)
-    return [*conditions, *bodies, *tree_formulas(domain.constraint_tree)]
+    wishes = (formula for rule in _wishes(domain) for formula in tree_formulas(rule.body))
+    return [*conditions, *bodies, *tree_formulas(domain.constraint_tree), *wishes]
+
+
+def _wishes(domain: Domain) -> list[SoftRule]:
+    return [*domain.wishes, *(rule for each in domain.actions.values() for rule in each.wishes)]
 
 
 def _read(formulas: Iterable[Formula]) -> set[str]:
@@ -332,6 +338,7 @@ def _requirements(domain: Domain, places: SourceMap) -> Iterator[LintFinding]:
         ':constraints': domain.constraint_tree,
         ':durative-actions': domain.durative,
         ':derived-predicates': domain.derived,
+        ':preferences': _wishes(domain),
         ':action-costs': numeric and not domain.functions.keys() - {'total-cost'},
         ':numeric-fluents': domain.functions.keys() - {'total-cost'},
         ':conditional-effects': any(not _plain(e) for schema in schemas for e in schema.effects),

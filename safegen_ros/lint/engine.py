@@ -33,7 +33,8 @@ def lint(domain: Text, problem: Text | None = None, *, any_name: bool = False) -
     except PddlError as error:
         return list(_refusals(error))
     asked = [task.goal, *tree_formulas(read.constraint_tree)]
-    asked += [argument for each in task.constraints for argument in each.arguments]
+    wished = [constraint for each in task.preferences for constraint in each.constraints]
+    asked += [argument for each in (*task.constraints, *wished) for argument in each.arguments]
     found = domain_findings(read, places, asked)
     more = problem_findings(task, SourceMap(*problem), places)
     every = sorted(dict.fromkeys((*found, *more)), key=_order)

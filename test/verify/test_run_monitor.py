@@ -174,3 +174,39 @@ def test_a_window_that_is_not_kept_at_the_end_is_told() -> None:
         monitor.look(state)
     with pytest.raises(SafegenError, match=r'never satisfied \(hold-after 60'):
         monitor.finish()
+
+
+DERIVED = read_problem(
+    """(define (problem t) (:domain tower) (:objects a b c) (:init (on b c)) (:goal (above a c))
+      (:constraints (always (not (above c a)))))""",
+    read_domain(
+        """(define (domain tower) (:requirements :derived-predicates)
+          (:predicates (on ?x ?y) (above ?x ?y))
+          (:derived (above ?x ?y) (or (on ?x ?y) (exists (?z) (and (on ?x ?z) (above ?z ?y)))))
+          (:action put :parameters (?x ?y) :precondition (not (above ?y ?x)) :effect (on ?x ?y)))"""
+    ),
+)
+
+
+def test_derived_atoms_follow_from_what_is_observed() -> None:
+    monitor = RunMonitor(DERIVED, parse_plan('(put a b)'))
+    monitor.look(DERIVED.init)
+    after = DERIVED.init | {('on', 'a', 'b')}
+    monitor.look(after)
+    assert monitor.observed == after
+    monitor.finish()
+
+
+@pytest.mark.parametrize(
+    ('more', 'code'),
+    [
+        (('on', 'c', 'a'), ErrorCode.MONITOR_VIOLATION),
+        (('above', 'a', 'b'), ErrorCode.STATE_MISMATCH),  # which nothing but the rules may state
+    ],
+)
+def test_a_derived_atom_that_is_wrong_stops_the_run(more: tuple[str, ...], code: ErrorCode) -> None:
+    monitor = RunMonitor(DERIVED, parse_plan('(put a b)'))
+    monitor.look(DERIVED.init)
+    with pytest.raises(SafegenError) as caught:
+        monitor.look(DERIVED.init | {('on', 'a', 'b'), more})
+    assert caught.value.code is code
