@@ -103,13 +103,13 @@ def measure_folder(
     domains: dict[str, list[Path]] = {}
     read: dict[Path, Domain | None] = {}
     paths = [path for path, text in texts.items() if pddl_kind(text) == 'domain']
-    for path in _drawn(paths, most, rng):
+    for path in _drawn(_once(paths, texts), most, rng):
         told(str(path))
         read[path] = _read(found.domains, path, partial(read_domain, texts[path], str(path)))
     for path in paths:
         domains.setdefault(_name(texts[path]), []).append(path)
     paths = [path for path, text in texts.items() if pddl_kind(text) == 'problem']
-    for path in _drawn(paths, most, rng):
+    for path in _drawn(_once(paths, texts), most, rng):
         told(str(path))
         try:
             wanted = problem_domain_name(texts[path], str(path)).text
@@ -134,18 +134,22 @@ def measure_folder(
 
 
 def _texts(folder: Path) -> dict[Path, str]:
-    """The PDDL texts below a folder, each once, by the first path that has it."""
-    seen: set[str] = set()
+    """The PDDL texts below a folder; equal ones are one value."""
+    seen: dict[str, str] = {}
     found = {}
     for path in _files(folder):
         try:
             text = read_text(path, 'file')
         except SafegenError:
             continue
-        if text not in seen:
-            seen.add(text)
-            found[path] = text
+        found[path] = seen.setdefault(text, text)
     return found
+
+
+def _once(paths: Sequence[Path], texts: Mapping[Path, str]) -> list[Path]:
+    """The first path of each text."""
+    first: dict[str, Path] = {}
+    return [path for path in paths if first.setdefault(texts[path], path) is path]
 
 
 def _files(folder: Path) -> Iterator[Path]:

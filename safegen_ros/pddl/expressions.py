@@ -61,6 +61,9 @@ def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
         PddlError: a function that is not declared, or a wrong number or type of arguments.
     """
     reader, domain = scope.reader, scope.domain
+    item = parent.items[index]
+    if isinstance(item, str) and domain.functions.get(item) == ():
+        return AtomFormula(item, ())  # PDDL2.1 lets a function without arguments stand bare
     group = reader.group(parent, index, 'a function such as (total-cost)')
     kinds = domain.functions.get(group.head)
     if kinds is None and group.items == (TOTAL_COST,):

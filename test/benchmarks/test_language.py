@@ -53,6 +53,15 @@ def test_texts_count_once_and_problems_go_with_the_domain_beside_them(folder: Pa
     assert total([found, found]).domains.trials == 8
 
 
+def test_a_domain_that_is_there_twice_is_paired_at_both_places(folder: Path) -> None:
+    twin = folder / 'b' / 'e'
+    twin.mkdir()
+    (twin / 'domain.pddl').write_text((folder / 'a' / 'domain.pddl').read_text())
+    (twin / 'p3.pddl').write_text(PROBLEM.format('one', '(not (p))'))
+    found = measure_folder(folder)
+    assert (found.domains.read, found.problems.read) == (1, 2)
+
+
 def test_a_sample_is_drawn_by_its_seed(folder: Path) -> None:
     assert measure_folder(folder, 2, 1).domains.trials == 2
     one, again = measure_folder(folder, 1, 3), measure_folder(folder, 1, 3)

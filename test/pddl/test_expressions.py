@@ -187,3 +187,20 @@ def test_wrong_numbers_in_a_problem_are_refused(case: str) -> None:
         read_problem(text, COSTED)
     assert what in caught.value.what
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_a_function_without_arguments_may_stand_bare() -> None:
+    # As in PDDL2.1, and in domains of the third competition.
+    texts = [
+        '(define (domain d) (:predicates (p)) (:functions ({0}) (used)) (:action a :precondition '
+        '(> {1} (* 2 {2})) :effect (and (p) (decrease {1} 1) (increase {2} {1}))))',
+        '(define (problem x) (:domain d) (:init (= {1} 4) (= {2} 1)) (:goal (and (p) (= {1} 3)))'
+        '(:metric minimize {2}))',
+    ]
+    plain, bare = (
+        [text.format('fuel', *names) for text in texts]
+        for names in (('(fuel)', '(used)'), ('fuel', 'used'))
+    )
+    assert read_problem(bare[1], read_domain(bare[0])) == read_problem(
+        plain[1], read_domain(plain[0])
+    )
