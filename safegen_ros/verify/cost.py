@@ -11,7 +11,7 @@ from decimal import Decimal
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.deciding import with_sources
 from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME, VIOLATED
-from safegen_ros.pddl.facts import is_value, told_value, value_fact
+from safegen_ros.pddl.facts import is_value, told_value, value_fact, whole
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
@@ -32,6 +32,7 @@ from safegen_ros.pddl.writer import constraint_text, formula_text, metric_text, 
 from safegen_ros.verdict import BrokenWish
 from safegen_ros.verify.monitors import MonitorSet
 from safegen_ros.verify.temporal import TemporalProof
+from safegen_ros.verify.timed_actions import TimedActions
 
 _MOST_TOLD = 20  # instances of a broken preference
 
@@ -41,7 +42,7 @@ Breaks = dict[str, list[str]]
 
 
 def table_with(
-    problem: Problem, functions: Iterable[str], length: int
+    problem: Problem, functions: Iterable[str], length: Number
 ) -> tuple[Problem, AtomTable]:
     """A problem with some functions, which decide nothing, as a part of its states.
 
@@ -205,6 +206,11 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
         NoNumber: it has no value.
     """
     named = {each.predicate for each in functions_of(metric)}
+    if problem.domain.durative:
+        problem, _ = table_with(problem, named, whole(TimedActions(problem).ended(plan)[1]))
+        timed = TimedActions(problem, ranking=with_sources(problem.domain, named))
+        state, _ = timed.ended(plan)
+        return timed.numbers.evaluation(metric)(timed.numbers.values(state))
     problem, table = table_with(problem, named, len(plan))
     grounder = Grounder(problem, table)
     state = table.encode(problem.init)

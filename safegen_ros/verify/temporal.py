@@ -17,16 +17,15 @@ from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
 
-from safegen_ros.pddl.ground import GroundAction, NumericAction, goal_tests
+from safegen_ros.pddl.ground import GroundAction, goal_tests
 from safegen_ros.pddl.model import (
     Problem,
 )
-from safegen_ros.pddl.numbers import WIDTH
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
 from safegen_ros.verify.clocked import clocked
-from safegen_ros.verify.timed_actions import EPSILON, TimedActions, decimal_of
+from safegen_ros.verify.timed_actions import EPSILON, TimedActions, changes, decimal_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,28 +161,15 @@ class _Run:
             self._check_duration(each)
             self._check(each.action, each.index, f'at {_seconds(time)} s {each.name} needs')
         self._lasting = [each for each in self._lasting if each.end > time]
-        added = deleted = 0
         for each in together:
-            more, less = _changes(each.action, self._state)
-            self._check_apart(each, more, less)
-            added, deleted = added | more, deleted | less
+            self._check_apart(each, *changes(each.action, self._state))
         self._lasting += [each.begins for each in together if each.begins is not None]
-        after = self._changed(together, (self._state & ~deleted) | added)
-        self._state = self._proof.actions.table.closed(after)
+        self._state = self._proof.actions.after((each.action for each in together), self._state)
         self._time = time
         self._after.append(together)
         for clock in self._clocks:
             clock.see(time, self._state)
         self._note()
-
-    def _changed(self, together: list[_Happening], after: int) -> int:
-        """The state after some happenings, with the numbers that they change."""
-        before = self._state
-        for each in together:
-            if isinstance(each.action, NumericAction):
-                number = each.action.changes.after(before)
-                before, after = (state >> WIDTH << WIDTH | number for state in (before, after))
-        return after
 
     def _check(self, action: GroundAction, index: int, needs: str) -> None:
         if not action.applicable(self._state):
@@ -321,16 +307,6 @@ class _Run:
         if self._proof.problem.notes:
             reason += f'; a constraint asks for nothing: {joined(self._proof.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, len(self._plan), 1.0)
-
-
-def _changes(action: GroundAction, state: int) -> tuple[int, int]:
-    """What an action adds in a state, and what it deletes; what is in both becomes true."""
-    more, less = action.add, action.delete
-    for test, added, deleted in action.conditional:
-        if test(state):
-            more |= added
-            less |= deleted
-    return more, less
 
 
 def _seconds(value: Fraction) -> str:

@@ -13,7 +13,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.formulas import bindings
-from safegen_ros.pddl.ground import GroundAction, Grounder
+from safegen_ros.pddl.ground import GroundAction, Grounder, NumericAction
 from safegen_ros.pddl.model import (
     DURATION,
     Action,
@@ -31,7 +31,7 @@ from safegen_ros.pddl.model import (
     functions_of,
     subformulas,
 )
-from safegen_ros.pddl.numbers import NoNumber, NumberTable, Values, comparisons
+from safegen_ros.pddl.numbers import WIDTH, NoNumber, NumberTable, Values, comparisons
 from safegen_ros.pddl.plan import Plan, Step
 
 EPSILON = Fraction(1, 1000)
@@ -60,17 +60,20 @@ class TimedActions:
 
     Args:
         problem: the problem.
+        ranking: as of `AtomTable`.
         fold_static: as of `AtomTable`.
     """
 
-    def __init__(self, problem: Problem, *, fold_static: bool = True) -> None:
+    def __init__(
+        self, problem: Problem, ranking: frozenset[str] = frozenset(), *, fold_static: bool = True
+    ) -> None:
         self.problem = problem
         domain = problem.domain
         actions = {n: each for n, each in domain.actions.items() if n not in domain.durative}
         for name, action in domain.durative.items():
             actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
         self._parts = replace(problem, domain=replace(domain, actions=actions))
-        self.table = AtomTable(self._parts, fold_static=fold_static)
+        self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking)
         self._derived = domain.derived_predicates()
         self._grounding = Grounder(self._parts, self.table)
         self._lasting: dict[str, Grounder] = {}  # of actions whose effects depend on a duration
@@ -101,6 +104,38 @@ class TimedActions:
             return [self._grounding.action(step)]
         ends = (Moment.AT_START, Moment.AT_END)
         return [self._part(step, moment, duration) for moment in ends]
+
+    def after(self, together: Iterable[GroundAction], state: int) -> int:
+        """The state after some happenings of one moment, which do not interfere.
+
+        Raises:
+            NoNumber: a number cannot be changed.
+        """
+        added = deleted = 0
+        changed = state
+        for action in together:
+            more, less = changes(action, state)
+            added, deleted = added | more, deleted | less
+            if isinstance(action, NumericAction):
+                changed = changed >> WIDTH << WIDTH | action.changes.after(changed)
+        return self.table.closed((changed & ~deleted) | added)
+
+    def ended(self, plan: Plan) -> tuple[int, Fraction]:
+        """The state at the end of a proved plan, and the time of its last happening [s].
+
+        Raises:
+            NoNumber: a number cannot be changed.
+        """
+        plan = self.timed(plan)
+        moments: dict[Fraction, list[GroundAction]] = {}
+        for step, (start, duration) in zip(plan.steps, plan.times, strict=True):
+            first, *last = self.happenings(step, duration)
+            moments.setdefault(Fraction(start), []).append(first)
+            moments.setdefault(Fraction(start) + Fraction(duration), []).extend(last)
+        state = self.table.encode(self.problem.init)
+        for moment in sorted(moments):
+            state = self.after(moments[moment], state)
+        return state, max(moments, default=Fraction(0))
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""
@@ -224,6 +259,16 @@ class TimedActions:
             for part_ in subformulas(formula):
                 found |= self._mentioned(part_, each)
         return found
+
+
+def changes(action: GroundAction, state: int) -> tuple[int, int]:
+    """What an action adds in a state, and what it deletes; what is in both becomes true."""
+    more, less = action.add, action.delete
+    for test, added, deleted in action.conditional:
+        if test(state):
+            more |= added
+            less |= deleted
+    return more, less
 
 
 def _part_name(moment: Moment, name: str) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
@@ -12,6 +13,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.verify.cost import rank
+from safegen_ros.verify.validator import verify
 
 ROADS = """(define (domain roads) (:requirements :action-costs)
   (:predicates (at ?l) (toll ?l))
@@ -64,3 +66,25 @@ def test_a_metric_without_a_value_says_why(metric: str, plan: str, reason: str) 
     assert found is not None
     assert found.value is None
     assert reason in str(found)
+
+
+def test_a_metric_over_time_and_cost_of_a_timed_plan() -> None:
+    domain = read_domain("""(define (domain robot) (:requirements :durative-actions)
+      (:predicates (a) (b)) (:functions (total-cost) (rate))
+      (:durative-action go :parameters () :duration (= ?duration 5) :condition ()
+        :effect (and (at end (a)) (at end (increase (total-cost) (* (rate) ?duration)))))
+      (:durative-action stay :parameters () :duration (>= ?duration 2) :condition ()
+        :effect (and (at end (b)) (at start (increase (total-cost) 1)))))""")
+    metric = '(:metric minimize (+ (total-time) (* 10 (total-cost))))'
+    text = '(:domain robot) (:init (= (rate) 2) (= (total-cost) 0)) (:goal (and (a) (b)))'
+    problem = read_problem(f'(define (problem p) {text} {metric})', domain)
+    for plan, value in (
+        ('0: (go) [5] 1: (stay) [3]', 115),
+        ('0: (go) [5] 3: (stay) [3.5]', Fraction('116.5')),
+        ('(go) (stay)', Fraction('117.001')),
+    ):
+        steps = parse_plan(plan, timed=True)
+        assert verify(problem, steps).ok
+        ranking = rank(problem, steps)
+        assert ranking is not None
+        assert ranking.value == value, ranking.reason
