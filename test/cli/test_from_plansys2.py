@@ -17,7 +17,7 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.kairos import kairos_available
 
-FILES = ('examples/patrol_domain.pddl', 'examples/patrol.pddl')
+FILES = ('examples/patrol/domain.pddl', 'examples/patrol/problem.pddl')
 PAGE = (ROOT / 'docs' / 'from_plansys2.md').read_text(encoding='utf-8')
 TEXT = '\n'.join(re.findall(r'^    (\d+\.\d+: .*)$', PAGE, re.MULTILINE))
 
