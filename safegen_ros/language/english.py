@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from itertools import permutations
 
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language import phrases
 from safegen_ros.language.phrases import Phrases, plain
 from safegen_ros.pddl.deciding import refuse_numbers
@@ -38,9 +39,15 @@ def to_english(problem: Problem) -> str:
     """A problem as English text, which `from_english` reads back as an equal problem.
 
     Raises:
-        SafegenError: plans of it depend on numbers, which the grammar has no words for.
+        SafegenError: it has a metric, or its plans depend on numbers.
     """
     refuse_numbers(problem, 'English', 'write the problem as PDDL')
+    if problem.metric is not None:
+        raise SafegenError(
+            f'English has no words for the metric of problem {problem.name}: '
+            'write the problem as PDDL',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
     return _Writer(problem).text()
 
 

@@ -19,7 +19,8 @@ from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.tasks.pddl3.formats.json_format import from_json, json_domain_name, to_json
+from safegen_ros.tasks.pddl3.formats.json_format import from_json, json_domain_name
+from safegen_ros.tasks.pddl3.formats.json_writer import to_json
 
 PDDL = 'pddl'
 """The format that is meant where none is named."""

@@ -7,46 +7,26 @@ Writing and reading keep everything: what is read back is equal to what was writ
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from safegen_ros.errors import PddlError
 from safegen_ros.language.placed import Place, Placed, PlacedWords, read_json
-from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
-from safegen_ros.pddl.model import (
-    ALL_OF,
-    ANY_OF,
-    And,
-    AtomFormula,
-    Comparison,
-    Constraint,
-    Domain,
-    Equals,
-    Forall,
-    Formula,
-    Imply,
-    Not,
-    Or,
-    Problem,
-)
+from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.sexpr import is_name
-
-TIME_KEYS: dict[str, tuple[str, ...]] = {
-    'within': ('steps',),
-    'always-within': ('steps',),
-    'hold-during': ('from', 'until'),
-    'hold-after': ('from',),
-}
-"""What the times of an operator are called, in the order of PDDL."""
+from safegen_ros.tasks.pddl3.formats.json_writer import TIME_KEYS
 
 _OPERATORS = {
     operator.replace('-', '_').replace(' ', '_'): operator for operator in TRAJECTORY_OPERATORS
 }
 
 _CONNECTIVES = ('not', 'and', 'or', 'imply', 'forall', 'exists', 'equal')
+
+_COMPARED = ('<', '<=', '=', '>=', '>')
+_ARITHMETIC = ('+', '-', '*', '/')
+_NUMBER = re.compile(r'[-+]?\d{1,60}(\.\d{1,60}|/\d{1,60})?')
 
 _SECTIONS = ('problem', 'domain', 'objects', 'init', 'goal', 'constraints')
 
@@ -56,77 +36,6 @@ KEYS = (
     'pred', 'args', 'either', 'name', 'type', 'variables', 'formula', 'formulas',
 )  # fmt: skip
 """Every key that a problem may have."""
-
-
-def to_json(problem: Problem) -> str:
-    """A problem as JSON text, one fact to a line."""
-    refuse_numbers(problem, 'JSON', 'write the problem as PDDL')
-    constants = problem.domain.constants
-    sections: dict[str, Any] = {
-        'problem': problem.name,
-        'domain': problem.domain.name,
-        'objects': {
-            name: _type_value(kind, ALL_OF)
-            for name, kind in problem.objects.items()
-            if name not in constants
-        },
-        'init': [_atom_value(*atom) for atom in sorted(problem.init)],
-        'goal': _formula_value(problem.goal),
-        'constraints': [_constraint_value(constraint) for constraint in problem.constraints],
-    }
-    return '{\n' + ',\n'.join(f'  {_section(*item)}' for item in sections.items()) + '\n}\n'
-
-
-def _section(name: str, value: Any) -> str:
-    if isinstance(value, list) and value:
-        lines = ',\n'.join(f'    {json.dumps(item)}' for item in value)
-        text = f'[\n{lines}\n  ]'
-    elif name == 'goal' and value.get('and'):
-        text = f'{{{_section("and", value["and"])}}}'
-    else:
-        text = json.dumps(value)
-    return f'{json.dumps(name)}: {text}'
-
-
-def _atom_value(predicate: str, *terms: str) -> dict[str, Any]:
-    return {'pred': predicate, 'args': list(terms)}
-
-
-def _type_value(kind: str, joint: str) -> Any:
-    parts = kind.split(joint)
-    return kind if len(parts) == 1 else {'either': parts}
-
-
-def _formula_value(formula: Formula) -> dict[str, Any]:
-    if isinstance(formula, AtomFormula):
-        return _atom_value(formula.predicate, *formula.terms)
-    if isinstance(formula, Equals):
-        return {'equal': [formula.left, formula.right]}
-    if isinstance(formula, Not):
-        return {'not': _formula_value(formula.body)}
-    if isinstance(formula, (And, Or)):
-        head = 'and' if isinstance(formula, And) else 'or'
-        return {head: [_formula_value(part) for part in formula.parts]}
-    if isinstance(formula, Imply):
-        sides = (formula.premise, formula.conclusion)
-        return {'imply': [_formula_value(side) for side in sides]}
-    if isinstance(formula, Comparison):
-        raise TypeError('refused by to_json')
-    variables = [
-        {'name': name, 'type': _type_value(kind, ANY_OF)} for name, kind in formula.variables
-    ]
-    body = {'variables': variables, 'formula': _formula_value(formula.body)}
-    return {'forall' if isinstance(formula, Forall) else 'exists': body}
-
-
-def _constraint_value(constraint: Constraint) -> dict[str, Any]:
-    operator = constraint.operator
-    formulas = [_formula_value(argument) for argument in constraint.arguments]
-    value: Any = formulas[0] if len(formulas) == 1 else formulas
-    if constraint.times:
-        times = dict(zip(TIME_KEYS[operator], constraint.times, strict=True))
-        value = {**times, 'formula' if len(formulas) == 1 else 'formulas': value}
-    return {operator.replace('-', '_').replace(' ', '_'): value}
 
 
 def from_json(text: str, domain: Domain, source: str = '<problem>') -> Problem:
@@ -157,14 +66,14 @@ class _ProblemReader:
         self._words = PlacedWords(source)
 
     def read(self, top: Placed, domain: Domain) -> Problem:
-        fields = self.members(top, 'a problem', _SECTIONS[:-1], ('constraints',))
+        fields = self.members(top, 'a problem', _SECTIONS[:-1], ('constraints', 'metric'))
         add = self._words.add
         add(top.place, '(', 'define')
         for keyword, field in (('problem', 'problem'), (':domain', 'domain')):
             value = fields[field]
             add(value.place, '(', keyword, self.name(value, f'a {field}'), ')')
         self._objects(fields['objects'])
-        self._list(':init', fields['init'], 'the list of facts', self._atom)
+        self._list(':init', fields['init'], 'the list of facts', self._fact)
         add(fields['goal'].place, '(', ':goal')
         self._formula(fields['goal'])
         add(fields['goal'].place, ')')
@@ -173,6 +82,14 @@ class _ProblemReader:
             add(constraints.place, '(', ':constraints')
             self._list('and', constraints, 'the list of constraints', self._constraint)
             add(constraints.place, ')')
+        if 'metric' in fields:
+            metric = fields['metric']
+            direction, inner = self._only(
+                metric, self._object(metric, 'a metric'), 'a metric', ('minimize', 'maximize')
+            )
+            add(metric.place, '(', ':metric', direction)
+            self._expression(inner)
+            add(metric.place, ')')
         add(top.place, ')')
         return self._words.problem(domain)
 
@@ -207,6 +124,48 @@ class _ProblemReader:
             self._term(term)
         self._words.add(place, ')')
 
+    def _fact(self, value: Placed) -> None:
+        if 'value' not in self._object(value, 'a fact'):
+            self._atom(value)
+            return
+        fields = self.members(value, 'a value', ('function', 'args', 'value'))
+        self._words.add(value.place, '(', '=')
+        self._function(fields)
+        self._number(fields['value'])
+        self._words.add(value.place, ')')
+
+    def _function(self, fields: Mapping[str, Placed]) -> None:
+        place = fields['function'].place
+        self._words.add(place, '(', self.name(fields['function'], 'a function'))
+        for term in self._items(fields['args'], 'the arguments'):
+            self._term(term)
+        self._words.add(place, ')')
+
+    def _number(self, value: Placed) -> None:
+        number = value.value
+        if isinstance(number, float):
+            cure = 'write it as a text, such as "2.5", which is exact'
+            raise self._error(value, f'{number} may have been rounded', cure)
+        if isinstance(number, bool) or not isinstance(number, (int, str)):
+            raise self._error(
+                value, f'{_kind(value)} where a number must stand', 'write 5 or "2.5"'
+            )
+        text = str(number)
+        if not _NUMBER.fullmatch(text):
+            raise self._error(value, f'{text[:40]!a} is not a number', 'write 5 or "2.5"')
+        self._words.add(value.place, text)
+
+    def _expression(self, value: Placed) -> None:
+        if not isinstance(value.value, Mapping):
+            self._number(value)
+            return
+        fields = self._object(value, 'an expression')
+        if 'function' in fields:
+            self._function(self.members(value, 'a function', ('function', 'args')))
+            return
+        head, inner = self._only(value, fields, 'an expression', _ARITHMETIC)
+        self._list(head, inner, f'what {head!r} is about', self._expression)
+
     def _term(self, value: Placed) -> None:
         self._words.add(value.place, self.name(value, 'an object or a variable', variable=True))
 
@@ -215,8 +174,11 @@ class _ProblemReader:
         if 'pred' in fields or 'args' in fields:
             self._atom(value)
             return
-        head, inner = self._only(value, fields, 'a formula', _CONNECTIVES)
+        head, inner = self._only(value, fields, 'a formula', (*_CONNECTIVES, *_COMPARED))
         place = value.place
+        if head in _COMPARED:
+            self._list(head, inner, f'what {head!r} is about', self._expression)
+            return
         if head in ('and', 'or'):
             self._list(head, inner, f'the list of formulas of {head!r}', self._formula)
         elif head == 'not':

@@ -9,6 +9,8 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
@@ -17,9 +19,12 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from support import strategies
 
-from safegen_ros.errors import PddlError
+from safegen_ros.errors import PddlError, SafegenError
+from safegen_ros.language.english import to_english
+from safegen_ros.pddl.model import Metric, Problem
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.formats.json_format import from_json, to_json
+from safegen_ros.tasks.pddl3.formats.json_format import from_json
+from safegen_ros.tasks.pddl3.formats.json_writer import to_json
 
 SCHEMA = json.loads(
     files('safegen_ros.tasks.pddl3.formats').joinpath('problem.schema.json').read_text('ascii')
@@ -40,8 +45,19 @@ def test_the_schema_is_a_schema() -> None:
 @settings(strategies.SUITE, max_examples=80)
 @given(strategies.SEEDS)
 def test_what_is_written_follows_the_schema(seed: int) -> None:
-    text = to_json(strategies.problem(random.Random(seed)))
+    problem = _problem(random.Random(seed))
+    text = to_json(problem)
     assert fits(json.loads(text))
+    assert from_json(text, problem.domain) == problem
+
+
+def _problem(rng: random.Random) -> Problem:
+    """A random problem, with numbers now and then."""
+    if rng.random() < 0.5:
+        return strategies.problem(rng)
+    problem = strategies.toggles(rng, numbers=True)
+    metric = Metric('minimize', strategies.expression(rng, problem.domain, problem.objects))
+    return replace(problem, metric=rng.choice([None, metric]))
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -56,7 +72,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 @given(strategies.SEEDS)
 def test_what_the_schema_refuses_the_reader_refuses(seed: int) -> None:
     rng = random.Random(seed)
-    problem = strategies.problem(rng)
+    problem = _problem(rng)
     spoilt = copy.deepcopy(json.loads(to_json(problem)))
     container, key = rng.choice(list(_places(spoilt)))
     kind = rng.randrange(3)
@@ -95,6 +111,16 @@ def _text(**changes: Any) -> str:
     return json.dumps({key: value for key, value in problem.items() if value is not None}, indent=1)
 
 
+def test_english_has_no_words_for_numbers() -> None:
+    rng = random.Random(0)
+    problem = strategies.toggles(rng, numbers=True)
+    with pytest.raises(SafegenError, match='English does not know numbers'):
+        to_english(problem)
+    plain = replace(strategies.toggles(rng), metric=Metric('minimize', Decimal(1)))
+    with pytest.raises(SafegenError, match='no words for the metric'):
+        to_english(plain)
+
+
 def test_upper_case_and_other_orders_are_taken() -> None:
     text = _text(goal={'args': ['A', 'b'], 'pred': 'ON'}, constraints=None)
     assert from_json(text, strategies.BLOCKSWORLD) == from_json(_text(), strategies.BLOCKSWORLD)
@@ -120,6 +146,12 @@ ATOM = {'pred': 'clear', 'args': ['a']}
         (_text(goal={'pred': 'clear', 'args': ['?x']}), r'variable .\?x. is not bound'),
         (_text(goal={}), 'a formula with nothing: give it one of not and or imply forall exists'),
         (_text(goal={'not': ATOM, 'or': []}), "a formula with 'not' and 'or'"),
+        (_text(goal={'>=': [2.5, 1]}), '2.5 may have been rounded: write it as a text'),
+        (_text(goal={'>=': ['much', 1]}), "'much' is not a number: write 5 or"),
+        (_text(goal={'>=': [True, 1]}), 'true or false where a number must stand'),
+        (_text(goal={'=': [1]}), "'=' takes 2 arguments, found 1"),
+        (_text(goal={'=': [{'function': 'height', 'args': []}, 1]}), "function 'height' is not"),
+        (_text(metric={'least': 1}), "'least' is not a field of a metric"),
         (_text(goal={'xor': [ATOM, ATOM]}), "'xor' is not a field of a formula"),
         (_text(goal={'imply': [ATOM]}), "1 values for what 'imply' is about: write exactly 2"),
         (_text(goal={'not': None}), 'null where a formula must stand'),
