@@ -123,7 +123,7 @@ def _declared(reader: Reader, group: Group, index: int, what: str) -> str:
         before = group.items[index - 1] if index else ''
         cure = "a variable starts with '?'"
         if isinstance(before, str) and before.startswith('?'):
-            cure += f'; for a type write {before.rstrip("-")} - {text}'
+            cure += f'; for a type write {before[:40].rstrip("-")} - {text[:40]}'
         raise reader.error_in(group, index, f'{text[:40]!r} is not a variable', cure)
     if not is_name(text[1:]):
         raise reader.error_in(

@@ -313,9 +313,10 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
     theirs = opinion.verdict.category
     if ours.category is theirs:
         return ''
-    if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why, or refuses types
+    if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why, or refuses a text
+        refused = ('fail type-checking', 'Attempt to access undefined')
         stopped = opinion.output.rstrip().endswith('Failed plans:\n plan')
-        return '' if stopped or 'fail type-checking' in opinion.output else opinion.output
+        return '' if stopped or any(map(opinion.output.__contains__, refused)) else opinion.output
     if 'interfere' in ours.reason:
         ours = _as_val(problem).verify(plan)
         if ours.category is theirs:
