@@ -23,7 +23,7 @@ from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
-from safegen_ros.search.budget import KAIROS, Budget, Solution, Unsolvable
+from safegen_ros.search.budget import KAIROS, Budget, SearchLimit, Solution, Unsolvable
 from safegen_ros.search.programs import memory_files, run_program
 from safegen_ros.search.translation import without_words
 from safegen_ros.verify.validator import verify
@@ -35,7 +35,7 @@ _TAIL = 400  # characters of what it says that an error shows
 _SHARE = 0.9  # of the time, for the search itself; the rest is for its start and its end
 
 # `kairos --help`
-_SOLVED, _UNSOLVABLE, _TIMEOUT, _MEMORY = 0, 10, 11, 12
+_SOLVED, _UNSOLVABLE, _TIMEOUT, _MEMORY, _NO_PLAN = 0, 10, 11, 12, 14
 
 _ENDED = re.compile(r'^kairos: solved \(([^()]*)\)', re.MULTILINE)
 _BAD_ALLOC = 'std::bad_alloc'  # the memory limit, met outside of its search
@@ -72,7 +72,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
 
     Raises:
         Unsolvable: there is none.
-        SearchLimit: time or memory ran out.
+        SearchLimit: time or memory ran out, or Kairos gave up.
         Canceled: the caller wants to stop.
         SafegenError: Kairos is not installed or failed, or its plan does not verify.
     """
@@ -106,6 +106,11 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
         raise budget.time_is_over()
     if ended.code == _MEMORY or _BAD_ALLOC in ended.errors:
         raise budget.memory_is_over()
+    if ended.code == _NO_PLAN:
+        raise SearchLimit(
+            f'Kairos found no plan of problem {problem.name} and no proof that there is none: '
+            'change the goal or the constraints'
+        )
     reason = _ENDED.search(ended.errors)
     if ended.code != _SOLVED or reason is None:
         tail = ' '.join(ended.errors[-_TAIL:].split())

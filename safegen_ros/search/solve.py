@@ -78,16 +78,24 @@ def solve(
     if route != 'auto':
         return _solve_with(route, problem, budget, optimal)
     *first, (last, _) = _attempts(problem, optimal, time_limit_s)
+    found = None
     for chosen, seconds in first:
         part = budget.part(min(seconds, budget.left_s))
         try:
-            return replace(_solve_with(chosen, problem, part, optimal), seconds=budget.seconds)
+            found = replace(_solve_with(chosen, problem, part, optimal), seconds=budget.seconds)
+            if found.optimal or not optimal:
+                return found
         except SearchLimit:
             continue
         except SafegenError as error:
             if error.code is not ErrorCode.UNSUPPORTED_FEATURE:
                 raise
-    return _solve_with(last, problem, budget, optimal)
+    try:
+        return _solve_with(last, problem, budget, optimal)
+    except SearchLimit:
+        if found is None:
+            raise
+        return found
 
 
 def _attempts(problem: Problem, optimal: bool, time_limit_s: float) -> list[tuple[Route, float]]:
@@ -100,8 +108,8 @@ def _attempts(problem: Problem, optimal: bool, time_limit_s: float) -> list[tupl
     if downward and state_functions(problem):
         downward = False  # it knows no numbers
     if optimal and not shortest_is_best(problem):
-        first = [second] * (downward and not timed) or [own] * bool(state_functions(problem))
-        return [*first, third if kairos_available() else own]
+        first = [second] if downward else [own]
+        return [*first * (not timed), third if kairos_available() else own]
     if downward and not timed:
         return [own, second]
     if kairos_available():
