@@ -84,6 +84,10 @@ class NumberTable:
         self._tuples: list[Values] = [()]
         self._numbers: dict[Values, int] = {(): 0}
 
+    def __len__(self) -> int:
+        """Number of tuples of values met so far."""
+        return len(self._tuples)
+
     def slot(self, function: Atom) -> int:
         """The place of a function that is not static among the values of a state."""
         found = self._slots.get(function)

@@ -25,6 +25,7 @@ from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing,
 from safegen_ros.verify.temporal import TemporalProof
 
 _MOST_MOVES = 4096  # that a validator remembers
+_MOST_VALUES = 50_000  # tuples of numbers; some tens of megabytes
 
 
 def verify(problem: Problem, plan: Plan | str) -> Verdict:
@@ -128,6 +129,8 @@ class Validator:
             steps = parse_plan(plan) if isinstance(plan, str) else plan
         except PlanFormatError as error:
             return Verdict(Category.FORMAT_ERROR, error.message)
+        if self._table.numbers is not None and len(self._table.numbers) > _MOST_VALUES:
+            vars(self).update(vars(Validator(self.problem)))
         place = self._start
         for index, step in enumerate(steps.steps):
             after = place.after.get(step) or self._follow(place, step)

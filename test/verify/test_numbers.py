@@ -16,8 +16,9 @@ from safegen_ros.pddl.plan import Step, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text, value_text
 from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify import validator as validator_module
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.verify.validator import verify
+from safegen_ros.verify.validator import Validator, verify
 
 _ACTIONS = {
     'inc': '(increase (x) 1)',
@@ -158,6 +159,15 @@ def test_a_verdict_tells_the_numbers() -> None:
     }
     for plan, words in told.items():
         assert words in verify(problem, plan).reason
+
+
+def test_a_validator_does_not_keep_all_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validator_module, '_MOST_VALUES', 20)
+    validator = Validator(_problem('(= (x) 35)'))
+    for _ in range(3):
+        assert validator.verify('(inc)' * 30).ok
+        assert len(validator._table.numbers or ()) <= 32
+    assert not validator.verify('(inc)' * 29).ok
 
 
 def test_the_shield_follows_numbers() -> None:
