@@ -22,6 +22,7 @@ from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import verify_step
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import val
 from safegen_ros.verify.clocked import clocked
@@ -341,3 +342,24 @@ def test_agrees_with_val_over_time(seed: int) -> None:
     for _ in range(2):
         plan = temporal.plan(rng, problem)
         assert differs(problem, plan, validator.verify(plan)) == ''
+
+
+@pytest.mark.parametrize(
+    ('step', 'constraint', 'category'),
+    [
+        ('(use)', '(sometime (done))', PRECONDITION),
+        ('(heat)', '(sometime (seen))', SUCCESS),
+        ('(heat)', '(always (lit))', SUCCESS),
+        ('(blink)', '(always (lit))', Category.SAFETY_VIOLATION),
+        ('(heat)', '(within 5 (done))', SUCCESS),
+        ('(heat)', '(within 4 (open))', Category.SAFETY_VIOLATION),
+        ('(heat)', '(hold-after 4 (not (done)))', Category.SAFETY_VIOLATION),
+        ('(heat) (use)', '(always (lit))', Category.FORMAT_ERROR),
+        ('0: (wait) [4]', '(within 4 (open))', SUCCESS),
+        ('0: (wait) [4]', '(within 3 (open))', Category.SAFETY_VIOLATION),
+    ],
+)
+def test_a_single_step_is_looked_at_over_time(
+    step: str, constraint: str, category: Category
+) -> None:
+    assert verify_step(_problem(constraint, goal='(seen)'), step).category is category
