@@ -39,7 +39,7 @@ from safegen_ros.pddl.model import (
     Variables,
 )
 from safegen_ros.pddl.scope import Scope
-from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, collector_paused, read_sexpr
+from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, Spelling, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
 
 REQUIREMENTS = frozenset(
@@ -126,7 +126,7 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     scope = replace(scope, wishes=wishes)
     tree = _section(scope, sections, ':constraints', read_constraints)
     domain = replace(domain, actions=flat, constraint_tree=tree, durative=durative)
-    spelling = reader.spellings({*flat, *constants})
+    spelling = Spelling(reader.text, {*flat, *constants})
     return replace(domain, wishes=tuple(wishes), spelling=spelling)
 
 
@@ -201,7 +201,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
     preferences = written_out(wishes, objects_of)
     notes = vacuous_constraints([*trees, *soft], objects_of)
-    spelling = {**reader.spellings(set(objects)), **domain.spelling}
+    spelling = Spelling(reader.text, objects.keys(), domain.spelling)
     constraints = tuple(dict.fromkeys(found))
     problem = replace(problem, constraints=constraints, preferences=preferences)
     return settled(replace(problem, notes=notes, spelling=spelling))

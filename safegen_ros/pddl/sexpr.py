@@ -14,7 +14,7 @@ import gc
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +33,7 @@ _COMMENT = re.compile(r';[^\r\n]*')
 _CHUNK = re.compile(r'\([^()]*\)|[()]|[^\s()]+', re.ASCII)  # a list of words, or one token
 _TOKEN = re.compile(r'[()]|\?[^\s();?]*|[^\s();?]+', re.ASCII)
 _TOKEN_OR_COMMENT = re.compile(rf'{_COMMENT.pattern}|{_TOKEN.pattern}', re.ASCII)
+_CAPITALS = re.compile(r'(?<![^\s();?])[^\s();?A-Z]*[A-Z][^\s();?]*', re.ASCII)  # as a token
 _GLUED = re.compile(r'(?<=[^\s()])\?', re.ASCII)  # a variable starts where its '?' stands
 _NAME = re.compile(r'[a-z0-9_][a-z0-9_\-]*\Z')
 
@@ -78,6 +79,38 @@ class Group:
 
 
 Node = str | Group
+
+
+class Spelling(Mapping[str, str]):
+    """The names that a text has with capitals, as it has them first; looked for when first asked.
+
+    Args:
+        text: a domain or a problem.
+        names: the names to look for, in lower case.
+        more: names of another text, which come before these.
+    """
+
+    def __init__(
+        self, text: str, names: Collection[str], more: Mapping[str, str] | None = None
+    ) -> None:
+        self._text, self._names, self._more = text, names, more or {}
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        first: dict[str, str] = {}
+        for token in dict.fromkeys(_CAPITALS.findall(_COMMENT.sub('', self._text))):
+            first.setdefault(token.lower(), token)
+        own = {name: token for name, token in first.items() if name in self._names}
+        return {**own, **self._more}
+
+    def __getitem__(self, name: str) -> str:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 class Reader(Reports):
@@ -132,17 +165,6 @@ class Reader(Reports):
         line, column = self.place_in(group, index)
         start = self._starts[1][line - 1] + column - 1
         return self.text[start : start + length]
-
-    def spellings(self, names: Collection[str]) -> dict[str, str]:
-        """The names that the text has with capitals, each as it stands there first."""
-        if self.text == self.text.lower():
-            return {}
-        first: dict[str, str] = {}
-        for token in _TOKEN.findall(_COMMENT.sub('', self.text)):
-            name = token.lower()
-            if name in names:
-                first.setdefault(name, token)
-        return {name: token for name, token in first.items() if name != token}
 
     def place(self, token: int) -> tuple[int, int]:
         """Line and column of a token, both from 1."""
