@@ -201,7 +201,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
     preferences = written_out(wishes, objects_of)
     notes = vacuous_constraints([*trees, *soft], objects_of)
-    spelling = Spelling(reader.text, objects.keys(), domain.spelling)
+    spelling = Spelling(reader.text, objects, domain.spelling)
     constraints = tuple(dict.fromkeys(found))
     problem = replace(problem, constraints=constraints, preferences=preferences)
     return settled(replace(problem, notes=notes, spelling=spelling))
