@@ -40,6 +40,9 @@ most of it [s]. A small problem takes milliseconds here; what takes longer goes 
 _OPTIMAL_SHARE = (0.4, 20.0)
 """Likewise for an optimal plan, for which Fast Downward has no heuristic where there are axioms."""
 
+_EXACT_SHARE = (0.1, 1.0)
+"""Likewise where numbers or times decide, of which our heuristics know nothing."""
+
 _PROOF_SHARE = 0.6
 """The share of Fast Downward before Kairos, which has a plan without a proof, is asked."""
 
@@ -100,13 +103,12 @@ def solve(
 
 def _attempts(problem: Problem, optimal: bool, time_limit_s: float) -> list[tuple[Route, float]]:
     """The routes to try in turn, each with the most time that it may take [s]; the last has all."""
-    share, most_s = _OPTIMAL_SHARE if optimal else _SHARE
+    timed, numeric = bool(problem.domain.durative), bool(state_functions(problem))
+    share, most_s = _OPTIMAL_SHARE if optimal else _EXACT_SHARE if timed or numeric else _SHARE
     own: tuple[Route, float] = (IN_PROCESS, min(share * time_limit_s, most_s))
     second: tuple[Route, float] = (FAST_DOWNWARD, _PROOF_SHARE * time_limit_s)
     third: tuple[Route, float] = (KAIROS, time_limit_s)
-    timed, downward = bool(problem.domain.durative), fast_downward_available()
-    if downward and state_functions(problem):
-        downward = False  # it knows no numbers
+    downward = not numeric and fast_downward_available()
     if optimal and not shortest_is_best(problem):
         first = [second] if downward else [own]
         return [*first * (not timed), third if kairos_available() else own]
