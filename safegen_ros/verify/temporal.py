@@ -12,19 +12,19 @@ exact, and so are times.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
+from typing import NoReturn
 
 from safegen_ros.pddl.ground import GroundAction, goal_tests
-from safegen_ros.pddl.model import (
-    Problem,
-)
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
-from safegen_ros.verify.clocked import clocked
+from safegen_ros.verify.clocked import Clocked, clocked
 from safegen_ros.verify.timed_actions import EPSILON, TimedActions, changes, decimal_of
 
 
@@ -34,7 +34,6 @@ class _Lasting:
 
     end: Fraction
     index: int
-    name: str
     during: GroundAction
 
 
@@ -46,14 +45,14 @@ class _Happening:
         time: when it happens [s].
         index: of its step.
         action: what it needs and changes.
-        name: `the start of step 1 (move a b)`.
+        which: of its step, `the start of ` or `the end of `; empty for a step without a duration.
         begins: what its step asks for from then on; None for another happening than a start.
     """
 
     time: Fraction
     index: int
     action: GroundAction
-    name: str
+    which: str
     begins: _Lasting | None = None
 
 
@@ -78,7 +77,14 @@ class TemporalProof:
         self.actions = TimedActions(problem)
         found = goal_tests(problem, self.actions.table)
         self.goals = [(formula_text(formula), test) for formula, test in found]
-        clocked(problem, self.actions.table)  # which refuses a constraint that counts steps
+        self.start = self.actions.table.encode(problem.init)
+        self._clocks = clocked(problem, self.actions.table)
+        for each in self._clocks:
+            each.see(Fraction(0), self.start)
+
+    def clocks(self) -> list[Clocked]:
+        """The constraints in the initial state, for one plan."""
+        return list(map(copy, self._clocks))
 
     def verify(self, plan: Plan) -> Verdict:
         """The verdict on a plan whose steps are actions of the problem.
@@ -99,15 +105,13 @@ class _Run:
     def __init__(self, proof: TemporalProof, plan: Plan) -> None:
         self._proof = proof
         self._plan = plan
-        self._state = proof.actions.table.encode(proof.problem.init)
+        self._state = proof.start
         self._time = Fraction(0)
         self._after: list[list[_Happening]] = []  # the happenings that made each state but s0
         self._lasting: list[_Lasting] = []
         self._recent: list[tuple[_Happening, int, int]] = []  # with what they added and deleted
-        self._clocks = clocked(proof.problem, proof.actions.table)
+        self._clocks = proof.clocks()
         self._broken: dict[int, int] = {}  # number of a constraint to that of the state
-        for each in self._clocks:
-            each.see(self._time, self._state)
         self._note()
 
     def verdict(self) -> Verdict:
@@ -131,15 +135,15 @@ class _Run:
         found = []
         pairs = zip(self._plan.steps, self._plan.times, strict=True)
         for index, (step, (start, duration)) in enumerate(pairs):
-            name, begin = _name(self._plan, index), Fraction(start)
+            begin = Fraction(start)
             first, *last = self._proof.actions.happenings(step, duration)
             if not last:
-                found.append(_Happening(begin, index, first, name))
+                found.append(_Happening(begin, index, first, ''))
                 continue
             end = begin + Fraction(duration)
-            lasting = _Lasting(end, index, name, self._proof.actions.during(step))
-            found.append(_Happening(begin, index, first, f'the start of {name}', lasting))
-            found.append(_Happening(end, index, last[0], f'the end of {name}'))
+            lasting = _Lasting(end, index, self._proof.actions.during(step))
+            found.append(_Happening(begin, index, first, 'the start of ', lasting))
+            found.append(_Happening(end, index, last[0], 'the end of '))
         return sorted(found, key=attrgetter('time', 'index'))
 
     def _follow(self, time: Fraction, together: list[_Happening]) -> None:
@@ -150,16 +154,18 @@ class _Run:
         """
         if time > self._time:
             for lasting in self._lasting:
-                self._check(
-                    lasting.during, lasting.index,
-                    f'{lasting.name} lasts until {_seconds(lasting.end)} s and needs all the time',
-                )  # fmt: skip
+                if not lasting.during.applicable(self._state):
+                    name = _name(self._plan, lasting.index)
+                    until = f'{name} lasts until {_seconds(lasting.end)} s'
+                    self._refuse(lasting.during, lasting.index, f'{until} and needs all the time')
         for clock in self._clocks:
             clock.wait(time)
         self._note()
         for each in together:
             self._check_duration(each)
-            self._check(each.action, each.index, f'at {_seconds(time)} s {each.name} needs')
+            if not each.action.applicable(self._state):
+                needs = f'at {_seconds(time)} s {self._told(each)} needs'
+                self._refuse(each.action, each.index, needs)
         self._lasting = [each for each in self._lasting if each.end > time]
         for each in together:
             self._check_apart(each, *changes(each.action, self._state))
@@ -171,12 +177,11 @@ class _Run:
             clock.see(time, self._state)
         self._note()
 
-    def _check(self, action: GroundAction, index: int, needs: str) -> None:
-        if not action.applicable(self._state):
-            missing, numbers = self._proof.actions.missing(action, self._state)
-            what = joined(missing, ' and ') or 'other numbers'
-            reason = f'{needs} {what}, which does not hold {self._moment()}'
-            raise _Refused(index, f'{reason}: {numbers}' if numbers else reason, missing)
+    def _refuse(self, action: GroundAction, index: int, needs: str) -> NoReturn:
+        missing, numbers = self._proof.actions.missing(action, self._state)
+        what = joined(missing, ' and ') or 'other numbers'
+        reason = f'{needs} {what}, which does not hold {self._moment()}'
+        raise _Refused(index, f'{reason}: {numbers}' if numbers else reason, missing)
 
     def _check_duration(self, happening: _Happening) -> None:
         """Checks the duration of a step that starts; plans are written to `EPSILON`."""
@@ -188,15 +193,15 @@ class _Run:
             if value is None:
                 raise _Refused(
                     happening.index,
-                    f'{happening.name}: its duration has no value, since a function in it has none '
-                    'in :init or it divides by 0',
+                    f'{self._told(happening)}: its duration has no value, since a function in it '
+                    'has none in :init or it divides by 0',
                 )
             low = operator != '<=' and given < value - EPSILON
             if low or (operator != '>=' and given > value + EPSILON):
                 bound = {'=': '', '<=': 'at most ', '>=': 'at least '}[operator]
                 raise _Refused(
                     happening.index,
-                    f'{happening.name} takes {_seconds(given)} s, and its duration must be '
+                    f'{self._told(happening)} takes {_seconds(given)} s, and its duration must be '
                     f'{bound}{_seconds(value)} s',
                 )
 
@@ -216,8 +221,9 @@ class _Run:
                 atoms = [atom_text(each) for each in over]
                 raise _Refused(
                     happening.index,
-                    f'at {_seconds(happening.time)} s {other.name} and {happening.name} interfere '
-                    f'over {joined(atoms, " ")}: put them {_seconds(EPSILON)} s apart or more',
+                    f'at {_seconds(happening.time)} s {self._told(other)} and '
+                    f'{self._told(happening)} interfere over {joined(atoms, " ")}: '
+                    f'put them {_seconds(EPSILON)} s apart or more',
                 )
         self._recent.append((happening, added, deleted))
 
@@ -229,13 +235,17 @@ class _Run:
 
     # What is said of it.
 
+    def _told(self, happening: _Happening) -> str:
+        """A happening in words, `the start of step 1 (move a b)`."""
+        return happening.which + _name(self._plan, happening.index)
+
     def _moment(self, state: int | None = None) -> str:
         """Names a state by its number; by default the present one."""
         state = len(self._after) if state is None else state
         if not state:
             return 'in the initial state'
         together = self._after[state - 1]
-        names = joined([each.name for each in together], ' and ')
+        names = joined(list(map(self._told, together)), ' and ')
         return f'from {_seconds(together[0].time)} s on, after {names}'
 
     def _maker(self, state: int) -> int:

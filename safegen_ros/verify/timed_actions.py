@@ -31,12 +31,13 @@ from safegen_ros.pddl.model import (
     functions_of,
     subformulas,
 )
-from safegen_ros.pddl.numbers import WIDTH, NoNumber, NumberTable, Values, comparisons
+from safegen_ros.pddl.numbers import WIDTH, Evaluate, NoNumber, NumberTable, Values, comparisons
 from safegen_ros.pddl.plan import Plan, Step
 
 EPSILON = Fraction(1, 1000)
 """Least time between two happenings that interfere, and by how much a duration may differ [s]."""
 
+_MOST_KEPT = 4096  # steps of which something is remembered
 _DIGITS = Decimal('0.001')  # of a duration that has to be rounded
 
 
@@ -80,9 +81,14 @@ class TimedActions:
         self.numbers = self.table.numbers or NumberTable(problem, frozenset(), True)
         self._reads: dict[Step, int] = {}
         self._touched: dict[Step, Touched] = {}
+        self._bounds: dict[Step, list[tuple[str, Evaluate]]] = {}
+        self._happenings: dict[tuple[Step, Decimal], list[GroundAction]] = {}
 
     def timed(self, plan: Plan) -> Plan:
         """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
+        if len(self._lasting) > _MOST_KEPT:  # of durations; a plan that is followed needs its own
+            self._lasting.clear()
+            self._happenings.clear()
         if plan.times:
             return plan
         now, state = Fraction(0), self.table.encode(self.problem.init)
@@ -100,10 +106,18 @@ class TimedActions:
 
     def happenings(self, step: Step, duration: Decimal) -> list[GroundAction]:
         """The happenings of a step that takes some time [s], in order."""
-        if step.action not in self.problem.domain.durative:
-            return [self._grounding.action(step)]
-        ends = (Moment.AT_START, Moment.AT_END)
-        return [self._part(step, moment, duration) for moment in ends]
+        key = step, duration
+        found = self._happenings.get(key)
+        if found is None:
+            if step.action in self.problem.domain.durative:
+                ends = (Moment.AT_START, Moment.AT_END)
+                found = [self._part(step, moment, duration) for moment in ends]
+            else:
+                found = [self._grounding.action(step)]
+            if len(self._happenings) >= _MOST_KEPT:
+                self._happenings.clear()
+            self._happenings[key] = found
+        return found
 
     def after(self, together: Iterable[GroundAction], state: int) -> int:
         """The state after some happenings of one moment, which do not interfere.
@@ -139,7 +153,9 @@ class TimedActions:
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""
-        return self._part(step, Moment.OVER_ALL, Decimal(0))
+        return self._grounding.action(
+            Step(_part_name(Moment.OVER_ALL, step.action), step.arguments)
+        )
 
     def _part(self, step: Step, moment: Moment, duration: Decimal) -> GroundAction:
         name = _part_name(moment, step.action)
@@ -174,20 +190,18 @@ class TimedActions:
 
     def duration(self, step: Step, state: int) -> list[tuple[str, Fraction | None]]:
         """The bounds of the duration of a step that starts in a state; None for no value."""
-        schema = self.problem.domain.durative[step.action]
-        names = (name for name, _ in schema.parameters)
-        binding = dict(zip(names, step.arguments, strict=True))
+        bounds = self._bounds.get(step)
+        if bounds is None:
+            schema = self.problem.domain.durative[step.action]
+            names = (name for name, _ in schema.parameters)
+            binding = dict(zip(names, step.arguments, strict=True))
+            evaluation = self.numbers.evaluation
+            bounds = [(op, evaluation(bound(each, binding))) for op, each in schema.duration]
+            if len(self._bounds) >= _MOST_KEPT:
+                self._bounds.clear()
+            self._bounds[step] = bounds
         values = self.numbers.values(state)
-        return [
-            (operator, self._value(bound(each, binding), values))
-            for operator, each in schema.duration
-        ]
-
-    def _value(self, expression: Expression, values: Values) -> Fraction | None:
-        try:
-            return Fraction(self.numbers.evaluation(expression)(values))
-        except NoNumber:
-            return None
+        return [(operator, _result(evaluate, values)) for operator, evaluate in bounds]
 
     def _schema(self, action: GroundAction) -> Action:
         name = action.step.action
@@ -259,6 +273,13 @@ class TimedActions:
             for part_ in subformulas(formula):
                 found |= self._mentioned(part_, each)
         return found
+
+
+def _result(evaluate: Evaluate, values: Values) -> Fraction | None:
+    try:
+        return Fraction(evaluate(values))
+    except NoNumber:
+        return None
 
 
 def changes(action: GroundAction, state: int) -> tuple[int, int]:
