@@ -36,6 +36,9 @@ PHRASES = {
     r'\bwhat is (?:plain|told|known|asked)\b': 'name the thing',
     r'\bthan that of\b': 'than the ...',
     r'\blook(?:ed)? on at\b': 'watch',
+    r'\btells?\b|\b(?:is|are|was|were) told\b': 'report, list, explain',
+    r'\bcarr(?:y|ies|ied) (?:\w+ )?out\b': 'execute',
+    r'\bas it ships\b': 'by default',
 }
 _FENCE = re.compile(r'^```.*?^```', re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')

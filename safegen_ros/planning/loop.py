@@ -305,7 +305,7 @@ class _Loop:
             return BackendError(f'{self.failed.message}{more}', self.failed.code)
         if not self.attempts:
             code = self.skipped[0].code if self.skipped else ErrorCode.ATTEMPTS_EXHAUSTED
-            return SafegenError(f'no level could answer ({why}): name another one', code)
+            return SafegenError(f'no planner could answer ({why}): name another one', code)
         last = self.attempts[-1].verdict
         return SafegenError(
             f'none of {len(self.attempts)} attempts was proved ({why}); the last one: '

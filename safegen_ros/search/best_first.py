@@ -206,7 +206,7 @@ class GreedySearch(Search):
         """The numbers of the actions of a plan."""
         task = self._task
         if self._planner.estimate(self._first) is None:
-            raise no_plan(task, 'which shows before any search')
+            raise no_plan(task, 'as proved before any search')
         self._add(_GreedyNode(task.init, task.start, 0, -1, -1))
         expanded = 0
         while True:

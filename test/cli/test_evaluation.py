@@ -129,7 +129,7 @@ def test_the_planning_loop_is_measured_by_strategy(
         (('model', '--model', 'MODEL', '--split', 'lucky'), "no split 'lucky'"),
         (('model', '--model', 'MODEL', '--domain', 'harbour'), 'no problem of harbour'),
         (('controls', '--model', 'MODEL'), 'copying needs the training rows'),
-        (('table4', '--strategy', 'magic'), "'magic' is no level"),
+        (('table4', '--strategy', 'magic'), "'magic' is no planner"),
         (('safety', '--feedback', 'loud'), "feedback 'loud' is not known"),
     ],
 )

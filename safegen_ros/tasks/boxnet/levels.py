@@ -46,7 +46,7 @@ def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
     unfit = [name for name in names if name not in (MODEL, SEARCH)]
     if unfit and context.goal.strategy:
         raise SafegenError(
-            f'level {unfit[0]} is for PDDL tasks: for one in format {goal.format} name {MODEL}, '
+            f'planner {unfit[0]} is for PDDL tasks: for one in format {goal.format} name {MODEL}, '
             f'{SEARCH}, or both',
             ErrorCode.UNKNOWN_STRATEGY,
         )

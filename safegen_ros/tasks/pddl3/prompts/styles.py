@@ -187,7 +187,7 @@ class WordStyle:
         if unknown and not strange:
             raise SafegenError(
                 f'problem {problem.name}: this model does not know {unknown[0]!r}, since the '
-                'problems that it was trained on are smaller: use the level hierarchy, which '
+                'problems that it was trained on are smaller: use the planner hierarchy, which '
                 'divides them, or let the search planner answer',
                 ErrorCode.TASK_TOO_LARGE,
             )

@@ -119,7 +119,7 @@ def test_a_task_that_is_too_large_for_the_words_of_the_model_is_told_from_that()
     large = kits()['blocksworld'].problem(1, {'blocks': MOST_OF_A_KIND + 1}, 'none').problem
     late = TEXT.replace('(and (some', f'(and (within {MOST_STEPS + 1} (clear red)) (some')
     for problem in (large, load_task(late).problem):
-        with pytest.raises(SafegenError, match='level hierarchy') as caught:
+        with pytest.raises(SafegenError, match='planner hierarchy') as caught:
             WordStyle().messages(problem, [])
         assert caught.value.code is ErrorCode.TASK_TOO_LARGE
 

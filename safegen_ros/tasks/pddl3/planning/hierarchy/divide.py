@@ -171,7 +171,7 @@ class _Conquest:
     def run(self) -> Division:
         task = self._survey.task
         if self._survey.steps(self._problem.init, task.start) is None:
-            raise no_plan(task, 'which shows before any search')
+            raise no_plan(task, 'as proved before any search')
         resource_goals = self._survey.resource_goals(atoms_of(task))
         for agenda in goal_orders(task, self._budget, resource_goals):
             try:

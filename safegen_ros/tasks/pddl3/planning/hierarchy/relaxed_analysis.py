@@ -277,7 +277,7 @@ def assess(
     except SearchLimit:
         return found(f'looking at its actions takes more than {time_limit_s:g} s')
     if steps is None:
-        raise no_plan(survey.task, 'which shows before any search')
+        raise no_plan(survey.task, 'as proved before any search')
     if steps > limits.relaxed_steps:
         return found(f'it takes {steps} steps or more, over {limits.relaxed_steps}', steps)
     reason = f'{objects} objects, {open_goals} open goals and about {steps} steps are few'
