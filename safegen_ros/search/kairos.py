@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.deciding import without_wishes
+from safegen_ros.pddl.deciding import state_functions, without_wishes
 from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import parse_plan
@@ -37,6 +38,7 @@ _SHARE = 0.9  # of the time, for the search itself; the rest is for its start an
 # `kairos --help`
 _SOLVED, _UNSOLVABLE, _TIMEOUT, _MEMORY, _NO_PLAN = 0, 10, 11, 12, 14
 
+_DECIMAL = re.compile(r'[0-9]+\.[0-9]+')
 _ENDED = re.compile(r'^kairos: solved \(([^()]*)\)', re.MULTILINE)
 _BAD_ALLOC = 'std::bad_alloc'  # the memory limit, met outside of its search
 _PROVED = 'proven optimal'
@@ -97,6 +99,12 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
             '--memory', f'{budget.memory_limit_mb:.0f}',
         ]  # fmt: skip
         ended = run_program(command, budget, files)
+    rounded = bool(state_functions(problem)) and any(map(_is_rounded, texts))
+    if ended.code == _UNSOLVABLE and rounded:
+        raise SearchLimit(
+            f'Kairos found no plan of problem {problem.name}, and it rounds numbers: '
+            'that proves nothing; take --route in-process, or whole numbers'
+        )
     if ended.code == _UNSOLVABLE:
         raise Unsolvable(
             f'problem {problem.name} has no plan: Kairos has searched every state that can be '
@@ -120,8 +128,15 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     if not verdict.ok:
         raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
     expanded = sum(map(int, _EXPANDED.findall(ended.errors.splitlines()[-1])))
-    proved = reason[1] == _PROVED and hard.metric == problem.metric
+    proved = reason[1] == _PROVED and hard.metric == problem.metric and not rounded
     return Solution(plan, KAIROS, proved, budget.seconds, expanded)
+
+
+def _is_rounded(text: str) -> bool:
+    """Whether floats may round what a text says: ten times 0.1 is not 1 in them, but 0.5 is 0.5."""
+    if '(/ ' in text or '(scale-down ' in text:
+        return True
+    return any((Fraction(found) * 1024).denominator > 1 for found in _DECIMAL.findall(text))
 
 
 def _asked(problem: Problem) -> Problem:

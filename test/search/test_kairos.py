@@ -104,6 +104,24 @@ def test_a_plan_that_does_not_verify_is_not_returned() -> None:
 
 
 @INSTALLED
+@pytest.mark.parametrize(('step', 'proved'), [('0.1', False), ('1', True)])
+def test_what_floats_miss_proves_nothing(step: str, proved: bool) -> None:
+    domain = read_domain(
+        f"""(define (domain d) (:predicates (p)) (:functions (x))
+          (:action up :parameters () :precondition (< (x) 1) :effect (and (increase (x) {step})))
+          (:action end :parameters () :precondition (= (x) 1) :effect (and (p))))"""
+    )
+    problem = read_problem('(define (problem x) (:domain d) (:init (= (x) 0)) (:goal (p)))', domain)
+    own = solve_in_process(problem, Budget(PATIENCE_S, 1024), optimal=True)
+    assert own.optimal
+    if proved:
+        assert _solve(problem, optimal=True).optimal
+        return
+    with pytest.raises(SearchLimit, match='proves nothing'):
+        _solve(problem)
+
+
+@INSTALLED
 def test_a_domain_may_declare_the_type_object() -> None:
     domain = read_domain(
         """(define (domain typed) (:types box object) (:predicates (seen ?x - (either box object)))
