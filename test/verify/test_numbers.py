@@ -4,20 +4,25 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from support import strategies
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.facts import fact_of, told_value, value_fact, value_of
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Step, parse_plan
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text, value_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import validator as validator_module
 from safegen_ros.verify.admissible import Shield
+from safegen_ros.verify.remaining import remaining_problem
+from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.validator import Validator, verify
 
 _ACTIONS = {
@@ -214,3 +219,31 @@ def test_values_are_written_exactly(value: int | Fraction, text: str) -> None:
 def test_what_is_no_value_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r'not a number|by zero'):
         value_of(text)
+
+
+@settings(strategies.SUITE, max_examples=80)
+@given(strategies.SEEDS)
+def test_text_shield_rest_and_observation_say_the_same(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.toggles(rng, derived=bool(seed % 2), numbers=True)
+    read = read_problem(problem_text(problem), read_domain(domain_text(problem.domain)))
+    assert read == problem
+    plan = strategies.plan(rng, problem)
+    verdict, shield = verify(problem, plan), Shield(problem)
+    situations = [shield.start]
+    for step in plan.steps:
+        after = shield.after(situations[-1], step)
+        if after is None:
+            assert not verdict.ok
+            return
+        situations.append(after)
+    assert verdict.ok is shield.finished(situations[-1])
+    if not verdict.ok:
+        return
+    monitor = RunMonitor(problem, plan)
+    for done, (state, standing) in enumerate(situations):
+        atoms = shield.table.decode(state)
+        rest = remaining_problem(problem, shield.monitors, standing, atoms, done)
+        assert verify(rest, Plan(plan.steps[done:])).ok
+        monitor.look(atoms)
+    monitor.finish()
