@@ -167,14 +167,14 @@ def _derives_less(problem: Problem, plan: Plan) -> bool:
     )
 
 
-def _derives_once(problem: Problem, plan: Plan) -> bool:
+def _derives_shared(problem: Problem, plan: Plan) -> bool:
     rules, actions = problem.domain.derived, problem.domain.actions.values()
-    once = [f for c in problem.constraints if c.operator == 'at-most-once' for f in c.arguments]
+    watched = [formula for c in problem.constraints for formula in c.arguments]
     asked = [action.precondition for action in actions]
     asked += [effect.condition for action in actions for effect in action.effects]
     both = [
         behind(rules, (e.predicate for f in each for e in walk(f) if isinstance(e, AtomFormula)))
-        for each in (once, asked)
+        for each in (watched, asked)
     ]
     return not both[0].intersection(both[1]).isdisjoint(problem.domain.derived_predicates())
 
@@ -306,9 +306,9 @@ FAULTS = (
         'the types are asked for inside the rule',
     ),
     ValFault(
-        'derived-once',
-        'does not see that a derived atom ends which an action needs, in at-most-once',
-        _derives_once,
+        'derived-stale',
+        'may take a derived atom for what it was when an action asked for it',
+        _derives_shared,
         'constraints speak of copies of the derived predicates',
     ),
     ValFault(

@@ -84,7 +84,7 @@ SWITCHES = """(define (domain switches) (:types box gone - object)
   (:action on :parameters (?x - box) :precondition () :effect (p ?x))
   (:action off :parameters (?x - box) :precondition (p ?x) :effect (not (p ?x)))
   (:action nop :parameters () :precondition () :effect (and (g))))"""
-ONCE = """(define (domain switches) (:types box) (:predicates (p ?x - box) (d ?x - box))
+STALE = """(define (domain switches) (:types box) (:predicates (p ?x - box) (d ?x - box))
   (:derived (d ?x - box) (p ?x))
   (:action on :parameters (?x - box) :precondition () :effect (p ?x))
   (:action off :parameters (?x - box) :precondition (d ?x) :effect (not (p ?x))))"""
@@ -192,8 +192,8 @@ CASES: dict[str, list[tuple[str, str, str, Category]]] = {
         (DERIVED, _text(objects='a - box c - gone', init='(p a)', goal='(d c)'), '(nop)',
          Category.GOAL_NOT_SATISFIED),
     ],
-    'derived-once': [
-        (ONCE, _text('(at-most-once (d a))'), '(on a) (off a) (on a) (off a)',
+    'derived-stale': [
+        (STALE, _text('(at-most-once (d a))'), '(on a) (off a) (on a) (off a)',
          Category.SAFETY_VIOLATION),
     ],
     'hold-during-window': [

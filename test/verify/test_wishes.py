@@ -16,7 +16,15 @@ from support import strategies
 
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.deciding import without_wishes
-from safegen_ros.pddl.model import Constraint, Preference, Problem, SoftRule
+from safegen_ros.pddl.model import (
+    AtomFormula,
+    Constraint,
+    Formula,
+    Preference,
+    Problem,
+    SoftRule,
+    with_subformulas,
+)
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -110,11 +118,23 @@ def test_preferences_are_written_as_they_were_read(seed: int) -> None:
 def _question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
     """What VAL is asked, preferences and metric included."""
     asked, steps = val_question.question(problem, plan)
+    derived = problem.domain.derived_predicates()
+
+    def written(formula: Formula) -> Formula:
+        return apart(val_question._formula(formula))
+
+    def apart(formula: Formula) -> Formula:
+        """As in constraints, of copies of derived predicates."""
+        if isinstance(formula, AtomFormula):
+            name = formula.predicate
+            return replace(formula, predicate=f'c{name[1:]}' if name[2:] in derived else name)
+        return with_subformulas(formula, apart)
+
     preferences = tuple(
         Preference(
             each.name,
             tuple(
-                replace(c, arguments=tuple(map(val_question._formula, c.arguments)))
+                replace(c, arguments=tuple(map(written, c.arguments)))
                 for own in each.constraints
                 for c in val_question._without_clock(own, len(plan))
             ),
