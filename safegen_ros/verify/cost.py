@@ -73,7 +73,13 @@ def broken_wishes(problem: Problem, plan: Plan) -> Breaks:
     """
     found: Breaks = {}
     over_plan = _over_time if problem.domain.durative else _over_plan
-    for name, text in (*_in_actions(problem, plan), *over_plan(problem, plan)):
+    try:
+        pairs = [*_in_actions(problem, plan), *over_plan(problem, plan)]
+    except NoNumber as error:  # of a function that decides nothing: no wish is known to be met
+        names = [each.name for each in problem.preferences]
+        names += [w.name for action in problem.domain.actions.values() for w in action.wishes]
+        pairs = [(name, str(error)) for name in dict.fromkeys(names)]
+    for name, text in pairs:
         found.setdefault(name, []).append(text)
     return found
 

@@ -84,6 +84,29 @@ def test_the_metric_weighs_them() -> None:
     assert ranking.value == 5
 
 
+COSTS = """(define (domain d) (:requirements :preferences :numeric-fluents) (:predicates (g))
+  (:functions (spent) (price))
+  (:action buy :parameters () :precondition () :effect (and (g) (increase (spent) (price)))))"""
+
+
+@pytest.mark.parametrize(
+    ('values', 'texts'),
+    [
+        ('(= (spent) 0) (= (price) 3)', ()),
+        ('(= (spent) 0) (= (price) 7)', ('(always (<= (spent) 5))',)),
+        ('(= (spent) 0)', ('(price) has no value',)),  # then no wish is known to be met
+    ],
+)
+def test_a_wish_may_be_about_a_number_that_decides_nothing(
+    values: str, texts: tuple[str, ...]
+) -> None:
+    text = f"""(define (problem p) (:domain d) (:init {values}) (:goal (g))
+      (:constraints (preference thrift (always (<= (spent) 5)))))"""
+    verdict = verify(read_problem(text, read_domain(COSTS)), '(buy)')
+    assert verdict.ok
+    assert [each.texts for each in verdict.wishes] == ([texts] if texts else [])
+
+
 REFUSED = [
     ('(or (p a) (preference w (p b)))', '(and)', '', 'a preference in this place'),
     ('(p a)', '(always (preference w (p a)))', '', 'a preference in this place'),
