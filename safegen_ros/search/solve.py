@@ -140,7 +140,7 @@ def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
         found = search()
     except Unsolvable as error:
         raise SearchLimit(
-            f'{error.message}, with one step at a time; steps that overlap are not searched for'
+            f'steps that overlap are not searched for; with single steps, {error.message}'
         ) from error
     proof = TemporalProof(problem)
     plan = proof.actions.timed(found.plan)
