@@ -250,7 +250,7 @@ def _effect_text(effect: Effect | NumericEffect, typed: bool, moment: Moment | N
     if isinstance(effect, NumericEffect):
         target = formula_text(effect.target)
         text = f'({effect.operator} {target} {expression_text(effect.value)})'
-        if moment is None:  # VAL reads a change of a number as a part of an (and ...) only
+        if moment is None and effect.variables:  # VAL reads no change alone in a forall
             text = f'(and {text})'
     else:
         literals = [formula_text(atom) for atom in effect.add]
