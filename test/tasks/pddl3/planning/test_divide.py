@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from support import strategies
+from support import exhaustive, strategies
 from support.plans import make_plan
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
@@ -276,3 +276,10 @@ def test_cancelling_ends_it_at_once() -> None:
     with pytest.raises(Canceled):
         divide_and_conquer(problem, is_cancelled, time_limit_s=LONG_S, cancelled=lambda: bool(stop))
     assert len(asked) == 1
+
+
+@settings(strategies.SUITE, max_examples=30)
+@given(strategies.SEEDS)
+def test_derived_goals_are_divided_too(seed: int) -> None:
+    problem = exhaustive.solvable_problem(3 * seed + 1)  # these have derived predicates
+    assert Validator(problem).verify(divided(problem).plan).ok

@@ -192,16 +192,23 @@ def _made_last(task: SearchTask, atoms: int, together: Sequence[int]) -> dict[in
 
 
 def _together(task: SearchTask, budget: Budget) -> list[int]:
-    """For each atom the atoms that can be true with it, as far as pairs of atoms tell."""
+    """For each atom the atoms that can be true with it, as far as pairs of atoms tell.
+
+    Of derived atoms they tell nothing: each can be true with all others.
+    """
+    derived = 0 if task.table.closure is None else task.table.closure.heads
     found = [0] * len(task.table)
     for number in bit_numbers(task.init):
-        found[number] = task.init
+        found[number] = task.init | derived
+    for number in bit_numbers(derived):
+        found[number] = (1 << len(task.table)) - 1
     changed = True
     while changed:
         changed = False
         for action in task.actions:
             budget.tick()
             after = _after(action, found)
+            after |= derived if after else 0
             for number in bit_numbers(_added(action) & after):
                 new = after & ~found[number]
                 if new:
