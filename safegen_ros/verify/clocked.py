@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.bits import AtomTable, Test
+from safegen_ros.pddl.bits import AtomTable, Test, condition
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.verify.monitors import REASON, Automaton, Status, automaton_of, constraint_tests
@@ -27,6 +27,7 @@ class Clocked:
 
     Attributes:
         constraint: what it watches.
+        mask: what its formulas speak of; while that stays as it is, nothing has to be seen.
         due: the last moment [s] at which the present state may still be changed; after it the
             constraint is violated. None where nothing is due.
         broken: when it was violated [s]; None while it is not.
@@ -34,6 +35,7 @@ class Clocked:
 
     def __init__(self, constraint: Constraint, tests: Sequence[Test]) -> None:
         self.constraint = constraint
+        self.mask = 0
         self.due: Fraction | None = None
         self.broken: Fraction | None = None
         self._tests = tests
@@ -161,4 +163,7 @@ def clocked(problem: Problem, table: AtomTable) -> list[Clocked]:
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         found.append(timed(constraint, tests))
+    for each in found:
+        for formula in each.constraint.arguments:
+            each.mask |= condition(formula, table).mask
     return found

@@ -27,6 +27,8 @@ from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, jo
 from safegen_ros.verify.clocked import Clocked, clocked
 from safegen_ros.verify.timed_actions import EPSILON, TimedActions, changes, decimal_of
 
+_MOST_TOGETHER = 200  # steps that run at once, and happenings within EPSILON
+
 
 @dataclass(frozen=True, slots=True)
 class _Lasting:
@@ -170,11 +172,19 @@ class _Run:
         for each in together:
             self._check_apart(each, *changes(each.action, self._state))
         self._lasting += [each.begins for each in together if each.begins is not None]
-        self._state = self._proof.actions.after((each.action for each in together), self._state)
+        if len(self._lasting) > _MOST_TOGETHER:
+            raise _Refused(
+                together[-1].index,
+                f'at {_seconds(time)} s more than {_MOST_TOGETHER} steps run at once, which is '
+                'not proved: let fewer run',
+            )
+        before = self._state
+        self._state = self._proof.actions.after((each.action for each in together), before)
         self._time = time
         self._after.append(together)
         for clock in self._clocks:
-            clock.see(time, self._state)
+            if clock.mask & (before ^ self._state):
+                clock.see(time, self._state)
         self._note()
 
     def _refuse(self, action: GroundAction, index: int, needs: str) -> NoReturn:
@@ -226,6 +236,12 @@ class _Run:
                     f'put them {_seconds(EPSILON)} s apart or more',
                 )
         self._recent.append((happening, added, deleted))
+        if len(self._recent) > _MOST_TOGETHER:
+            raise _Refused(
+                happening.index,
+                f'at {_seconds(happening.time)} s more than {_MOST_TOGETHER} steps start or end '
+                f'within {_seconds(EPSILON)} s, which is not proved: put them apart',
+            )
 
     def _note(self) -> None:
         """Notes the constraints that are broken now, with the state in which they are."""

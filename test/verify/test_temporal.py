@@ -140,6 +140,18 @@ def test_the_earliest_failure_decides() -> None:
     assert (short.category, short.unsatisfied) == (Category.GOAL_NOT_SATISFIED, ('(seen)',))
 
 
+def test_a_plan_of_very_many_steps_at_once_is_refused_soon() -> None:
+    waits = '0: (wait) [2]\n'
+    assert verify(_problem(), waits * 200).ok
+    for plan, said in (
+        (waits * 30_000, 'start or end within 0.001 s'),
+        ('\n'.join(f'0.{n:05}: (wait) [2]' for n in range(0, 90_000, 300)), 'run at once'),
+    ):
+        verdict = verify(_problem(), plan)
+        assert verdict.category is PRECONDITION
+        assert f'more than 200 steps {said}' in verdict.reason
+
+
 def test_a_sequence_gets_its_times() -> None:
     problem = read_problem(
         '(define (problem l) (:domain lab) (:init (lit) (= (path) 10)) (:goal (open)))', DOMAIN
