@@ -100,8 +100,10 @@ def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
             raise reader.error(
                 item, f'{item.head!r} takes at least {least} numbers, found {found}', 'add them'
             )
-        inner = range(1, len(item.items))
-        return Arithmetic(item.head, tuple(read_expression(scope, item, i) for i in inner))
+        parts = [read_expression(scope, item, i) for i in range(1, len(item.items))]
+        while item.head in '-/' and len(parts) > 2:  # PDDL and other planners take two
+            parts[:2] = [Arithmetic(item.head, tuple(parts[:2]))]
+        return Arithmetic(item.head, tuple(parts))
     return read_function(scope, parent, index)
 
 

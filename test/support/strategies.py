@@ -142,7 +142,7 @@ def expression(
         parts[1:] = [expression(rng, domain, names, 0) if rng.random() < 0.03 else Decimal(4)]
     if len(parts) < 2 and operator != '-':
         return parts[0]
-    return Arithmetic(operator, tuple(parts))
+    return Arithmetic(operator, tuple(parts[:2] if operator == '-' else parts))
 
 
 def number(rng: random.Random) -> Decimal:
