@@ -207,7 +207,7 @@ def _crew(loads: str, matches: str) -> Problem:
 @INSTALLED
 def test_steps_overlap_where_they_must() -> None:
     problem = _crew('a b', 'm')
-    with pytest.raises(SearchLimit, match='one step at a time'):
+    with pytest.raises(SearchLimit, match='steps that overlap are not searched for'):
         solve(problem, route='in-process')
     for optimal in (False, True):
         solution = solve(problem, optimal=optimal, time_limit_s=5)
