@@ -82,16 +82,23 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def findings(text: str) -> Iterator[str]:
-    """What is hard to read in a page."""
+    """What is hard to read in a page; of tables only the phrases."""
     for sentence in sentences(text):
         count = len(_CODE.sub('x', sentence).split())
         if count > LONGEST:
             yield f'{count} words: {sentence}'
-        plain = _CODE.sub('', sentence)
-        for phrase, better in PHRASES.items():
-            found = re.search(phrase, plain, re.IGNORECASE)
-            if found is not None:
-                yield f'{found[0]!r}, say {better}: {sentence}'
+        yield from _phrases(sentence)
+    for line in _FENCE.sub('', text).splitlines():
+        if line.startswith('|'):
+            yield from _phrases(line)
+
+
+def _phrases(text: str) -> Iterator[str]:
+    plain = _CODE.sub('', text)
+    for phrase, better in PHRASES.items():
+        found = re.search(phrase, plain, re.IGNORECASE)
+        if found is not None:
+            yield f'{found[0]!r}, say {better}: {text}'
 
 
 def anchors(text: str) -> set[str]:

@@ -61,7 +61,7 @@ def command_page() -> str:
     ]
     panels = dict.fromkeys(verb.panel for verb in VERBS.values() if not verb.hidden)
     for panel in panels:
-        lines = ['| Command | What it does |', '| --- | --- |']
+        lines = ['| Command | Purpose |', '| --- | --- |']
         for name, verb in VERBS.items():
             if verb.panel == panel and not verb.hidden:
                 lines += [_row(words, command) for words, command in leaves(load_verb(name), name)]

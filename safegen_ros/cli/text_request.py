@@ -155,7 +155,7 @@ def understood(
     # The reading itself is sent; an operator sees the request beside it.
     options = replace(options, accept_reading='', request=spoken.text)
     if not accepted and (yes or not sys.stdin.isatty()):
-        display.line('not confirmed here: the plan waits for approval by an operator')
+        display.line('not confirmed here: the plan waits for an operator')
         options = replace(options, approval=True)
     elif not accepted and not typer.confirm('Is this what is meant?', err=True):
         display.line('nothing was planned, and nothing moved: say it in other words')

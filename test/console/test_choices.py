@@ -60,7 +60,7 @@ def test_json_is_known_by_its_brace() -> None:
 
 
 def test_what_is_not_supported_is_said_at_its_line() -> None:
-    text = MINE.replace('(always (not (on c b)))', '(preference p (always (clear a)))')
+    text = MINE.replace('(always (not (on c b)))', '(never (clear a))')
     with pytest.raises(SafegenError, match=r'<pasted text>:\d+:\d+: '):
         read_pasted(text, DOMAIN)
 

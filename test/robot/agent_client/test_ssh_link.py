@@ -179,7 +179,7 @@ def test_other_refusals_name_their_cure(address: SshAddress, tmp_path: Path) -> 
         (replace(address, key_file=other.with_suffix('.pub')), 'name the private one, other_key'),
         (replace(address, key_file=tmp_path / 'no_key'), 'no_key is no private key'),
         (replace(address, key_file=tmp_path / 'binary'), 'binary is no private key'),
-        (replace(address, host='no.such.host.invalid'), 'there is no host of this name'),
+        (replace(address, host='no.such.host.invalid'), 'no host of this name'),
         (replace(address, known_hosts=missing), 'ssh-keyscan'),
         (replace(address, port=1), 'systemctl enable --now ssh'),
         (replace(address, command='safegen-agent; rm'), 'not a plain path'),
