@@ -125,8 +125,9 @@ class ExactSearch:
         self._planner = RelaxedPlanner(relaxation, Consumables(self._guide, relaxation), budget)
         self._table = AtomTable(problem)
         self._width = len(self._guide.table)
-        for atom in self._guide.table.atoms((1 << self._width) - 1):
-            self._table.bit(atom)  # in the same order
+        for place, atom in enumerate(self._guide.table.atoms((1 << self._width) - 1)):
+            if self._table.bit(atom) != 1 << self._table.first + place:
+                raise RuntimeError('both problems must have their atoms in one order')
         self._monitors = MonitorSet(problem, self._table)
         self._reached = compile_test(condition(problem.goal, self._table))
         grounder = Grounder(problem, self._table)
