@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -164,8 +165,10 @@ def test_a_plan_without_a_proof_is_called_so() -> None:
 
 @INSTALLED
 def test_a_cancel_ends_the_program() -> None:
+    asked = count()  # once before the program starts, then while it runs
     with pytest.raises(Canceled):
-        _solve(_towers(60), cancelled=lambda: True)
+        _solve(_towers(60), cancelled=lambda: next(asked) > 3)
+    assert next(asked) == 5
 
 
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
