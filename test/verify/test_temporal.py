@@ -28,7 +28,7 @@ from safegen_ros.verify import val
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.temporal import TemporalProof
-from safegen_ros.verify.timed_actions import TimedActions
+from safegen_ros.verify.timed_actions import TimedActions, Touched
 from safegen_ros.verify.val_faults import unanswerable
 from safegen_ros.verify.validator import Validator, verify
 
@@ -300,7 +300,9 @@ def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
 
 
 def _as_val(problem: Problem) -> TemporalProof:
-    """As VAL: a condition of an effect that does not happen may be changed at the same moment."""
+    """As VAL, which lets be changed at the same moment what an effect that does not happen asks
+    for, and a number that both change of which one reads it.
+    """
     proof = TemporalProof(problem)
     actions = proof.actions
 
@@ -314,7 +316,14 @@ def _as_val(problem: Problem) -> TemporalProof:
             numeric=tuple(each for each in found.numeric if each.condition == And(())),
         )
 
+    touch = actions._touch
+
+    def touched(action: GroundAction) -> Touched:
+        found = touch(action)
+        return replace(found, read=found.read - found.added - found.assigned)
+
     actions._schema = schema  # type: ignore[method-assign]
+    actions._touch = touched  # type: ignore[method-assign]
     return proof
 
 
