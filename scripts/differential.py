@@ -20,6 +20,8 @@ from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+from hypothesis import settings
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
@@ -41,6 +43,7 @@ def compare(index: int, seed: int, folder: Path) -> tuple[Counts, list[str]]:
     Returns:
         What was counted, by kind, and a line for every disagreement.
     """
+    settings.register_profile('suite')  # as conftest.py does for the tests
     strategies = import_module('support.strategies')
     rng = random.Random(f'{seed}-{index}')  # noqa: S311 - no secrets here
     problem = strategies.any_problem(rng)
