@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 """Lists hard sentences and dead links in README, docs and the help of the verbs.
 
-    scripts/prose.py            # the counts by page
-    scripts/prose.py PAGE ...   # each finding of these pages
+    .venv/bin/python scripts/prose.py            # the counts by page
+    .venv/bin/python scripts/prose.py PAGE ...   # each finding of these pages
 
 A sentence is hard when it has more than 30 words, or a phrase for which the field has a word.
 """

@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 """Draws the animation of the README from a run of `safegen demo`.
 
-    safegen demo && scripts/readme_gif.py runs/STAMP docs/pictures/demo.gif
+    safegen demo && .venv/bin/python scripts/readme_gif.py runs/STAMP docs/pictures/demo.gif
 
 First the shortest plan without the rules and why it is refused, then each attempt of the model,
 then the arm as it was recorded, sped up.

@@ -379,7 +379,7 @@ def test_a_node_dies(
 
 @pytest.mark.parametrize('dies', ['executor', 'planner'])
 def test_a_node_dies_and_is_there_again_at_once(
-    client: Client, nodes: SingleNodes, server: ModelServer, dies: str
+    client: Client, nodes: SingleNodes, server: ModelServer, operator: Operator, dies: str
 ) -> None:
     """To the middleware it was there all the time; but it has no goal, and resumes none."""
     with _in_phase(client, nodes, server, 'run_task', 'holding a block') as goal:
@@ -393,6 +393,7 @@ def test_a_node_dies_and_is_there_again_at_once(
             with pytest.raises(SafegenError, match=r'/planner (was started|sent no)') as caught:
                 goal.result()
             assert caught.value.code is ErrorCode.SERVER_LOST
+            operator.wait_stopped(LOST_SENDER)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
     ('text', 'why'),
     [
         ('approval: never', "'never' is no approval"),
-        ('senders: [alice]', 'without operators_file nobody can tell'),
+        ('senders: [alice]', 'without operators_file the sender of a goal is unknown'),
     ],
 )
 def test_a_bad_site_file_keeps_a_node_from_its_start(
