@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from safegen_ros.pddl.model import (
     Action,
+    And,
     Arithmetic,
     AtomFormula,
     Comparison,
@@ -130,7 +131,11 @@ def _action_size(action: Action, objects: Objects, facts: Facts) -> int:
         size += constraint_size(ConstraintForall(wish.variables, wish.body), objects)[1]
     parts += [(n.variables, n.condition, expression_size(n.value)) for n in action.numeric]
     for variables, condition, own in parts:
-        own += _EFFECT_SIZE + formula_size(condition, objects, facts)
+        own += _EFFECT_SIZE
+        if not variables and isinstance(condition, And) and not condition.parts:  # most of them
+            size += own + 1
+            continue
+        own += formula_size(condition, objects, facts)
         size += min(_copies(variables, condition, True, objects, facts) * own, _CAP)
     return size
 

@@ -106,9 +106,8 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     name, sections, several = _define(reader, top, 'domain')
     _requirements(reader, sections)
     types = read_types(reader, sections.get(':types', _NOTHING))
-    domain = Domain(name, types, {}, {}, {})
     constants = read_objects(reader, sections.get(':constants', _NOTHING), 'constant', types)
-    domain = replace(domain, constants=constants)
+    domain = Domain(name, types, constants, {}, {})
     domain = replace(
         domain,
         predicates=_predicates(reader, domain, sections),
@@ -116,18 +115,24 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     )
     reader.finish()  # a name that was declared wrongly would be reported wherever it is used
     scope = Scope(reader, domain, domain.constants)
-    domain = replace(domain, derived=read_rules(scope, several))
-    scope = replace(scope, domain=domain)
+    if derived := read_rules(scope, several):
+        domain = replace(domain, derived=derived)
+        scope = replace(scope, domain=domain)
     found = _actions(scope, [group for group in several if group.head != DERIVED])
     durative = {name: each for name, each in found.items() if isinstance(each, DurativeAction)}
     flat = {n: flatten(a) if isinstance(a, DurativeAction) else a for n, a in found.items()}
-    scope = replace(scope, domain=replace(domain, durative=durative))
+    if durative:
+        scope = replace(scope, domain=replace(domain, durative=durative))
     wishes: list[SoftRule] = []
-    scope = replace(scope, wishes=wishes)
-    tree = _section(scope, sections, ':constraints', read_constraints)
-    domain = replace(domain, actions=flat, constraint_tree=tree, durative=durative)
-    spelling = Spelling(reader.text, {*flat, *constants})
-    return replace(domain, wishes=tuple(wishes), spelling=spelling)
+    tree = _section(scope.wishing(wishes), sections, ':constraints', read_constraints)
+    return replace(
+        domain,
+        actions=flat,
+        constraint_tree=tree,
+        durative=durative,
+        wishes=tuple(wishes),
+        spelling=Spelling(reader.text, {*flat, *constants}),
+    )
 
 
 def read_problem(
@@ -202,9 +207,15 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     preferences = written_out(wishes, objects_of)
     notes = vacuous_constraints([*trees, *soft], objects_of)
     spelling = Spelling(reader.text, objects, domain.spelling)
-    constraints = tuple(dict.fromkeys(found))
-    problem = replace(problem, constraints=constraints, preferences=preferences)
-    return settled(replace(problem, notes=notes, spelling=spelling))
+    return settled(
+        replace(
+            problem,
+            constraints=tuple(dict.fromkeys(found)),
+            preferences=preferences,
+            notes=notes,
+            spelling=spelling,
+        )
+    )
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:
@@ -368,7 +379,7 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
     inner = scope.bind(parameters)
     wishes: list[SoftRule] = []
     if ':precondition' in parts:
-        wished = replace(inner, wishes=wishes)
+        wished = inner.wishing(wishes)
         precondition = reader.attempt(read_formula, wished, group, parts[':precondition'])
     if ':effect' in parts:
         effects = reader.attempt(read_effect, inner, group, parts[':effect'])

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import ConstraintTree, Domain, SoftRule, Variables
@@ -36,7 +36,13 @@ class Scope:
 
     def hard(self) -> Scope:
         """The scope where no preference may stand."""
-        return self if self.wishes is None else replace(self, wishes=None)
+        return self if self.wishes is None else self.wishing(None)
+
+    def wishing(self, wishes: list[SoftRule] | None) -> Scope:
+        """The scope whose preferences are put into a list; None where none may stand."""
+        return Scope(
+            self.reader, self.domain, self.objects, self.variables, wishes, self.around, self._fits
+        )
 
     def bind(self, variables: Variables) -> Scope:
         """The scope inside a quantifier; inner variables shadow outer ones."""
