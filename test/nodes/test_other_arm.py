@@ -22,6 +22,7 @@ from safegen_ros.goals.goal_check import check_goal
 from safegen_ros.goals.recorder import RunRecorder
 from safegen_ros.robot.arms.ur5e import UR5E
 from safegen_ros.ros import qos
+from safegen_ros.ros.conversions import seconds_of
 from safegen_ros.tasks.pddl3.task import load_task
 
 
@@ -46,6 +47,8 @@ def test_a_ur5e_executes_a_proved_plan_on_its_twin(client: Client, tmp_path: Pat
     task = load_task(THREE)
     with RunRecorder(tmp_path, task, '', '') as recorder, recorder.connected(client):
         result = client.execute(THREE, THREE_PLAN)
+        end = seconds_of(result.final_state.header.stamp)
+        wait_until(lambda: seconds_of(joints[-1].header.stamp) >= end, 'the joints of the end')
         last = tuple(joints[-1].position)
     assert check_goal(task.problem, result.final_state, last, recorder.scene).reached
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg

@@ -12,8 +12,6 @@ from zipfile import ZipFile
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
 BUILD = 'from setuptools import build_meta; build_meta.build_wheel("dist")'
 UNSAFE = '(unstack b2 b1) (putdown b2) (unstack b5 b3)'
 DATA = 'safegen_ros-0.2.0.data/data/share'
@@ -87,11 +85,10 @@ def test_the_weights_are_a_wheel_of_their_own(wheel: ZipFile, copy: Path) -> Non
 def test_a_plan_is_proved_in_an_environment_that_has_nothing_else(
     wheel: ZipFile, copy: Path, tmp_path: Path
 ) -> None:
-    uv = ROOT / '.tools' / 'bin' / 'uv'
     python = tmp_path / 'bin' / 'python'
     for command in (
-        [uv, 'venv', '--quiet', '--python', sys.executable, tmp_path],
-        [uv, 'pip', 'install', '--quiet', '--python', python, wheel.filename],
+        [sys.executable, '-m', 'venv', tmp_path],
+        [python, '-m', 'pip', 'install', '--quiet', wheel.filename],
     ):
         subprocess.run(list(map(str, command)), check=True, cwd=copy)
 
