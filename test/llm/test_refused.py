@@ -22,7 +22,7 @@ from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 from safegen_ros.verify.validator import verify
 
 MESSAGES = WordStyle().messages(TWO.problem, [])
-PIECES = {1: ')', 2: ')\n', 3: ' b2', 4: ' b21', 5: '2)', 6: '(go', 7: ' b2 '}
+PIECES = {1: ')', 2: ')\n', 3: ' b2', 4: ' b21', 5: '2)', 6: '(go', 7: ' b2 ', 8: '\n'}
 
 
 @pytest.mark.parametrize('kind', [TransformersBackend, BatchingBackend])
@@ -48,6 +48,7 @@ def test_a_text_ends_where_a_name_does() -> None:
     ('refused', 'written', 'kept_out'),
     [
         (Refused('(go b2)', whole=False), [6, 3], [1, 2]),
+        (Refused('(go b2)', whole=False), [8, 6, 3], [1, 2]),
         (Refused('(go b2)', whole=False), [6], []),  # no token writes all that is left
         (Refused('(go b2)', whole=False), [6, 4], []),
         (Refused('(go b2)', whole=True), [6, 3], []),
@@ -63,8 +64,8 @@ def test_only_the_token_that_completes_it_is_kept_out(
 
     rule = NotAgain([refused], TokenTrie(PIECES), text, ends=[0])
     prompt = [6, 6]
-    rule(torch.tensor([prompt]), torch.zeros(1, 8))
-    scores = rule(torch.tensor([prompt + written]), torch.zeros(1, 8))
+    rule(torch.tensor([prompt]), torch.zeros(1, 9))
+    scores = rule(torch.tensor([prompt + written]), torch.zeros(1, 9))
     assert torch.isinf(scores[0]).nonzero().flatten().tolist() == kept_out
 
 

@@ -122,7 +122,7 @@ class NotAgain:
         if self._width < 0:
             self._width = input_ids.shape[1]
         for row, ids in enumerate(input_ids[:, self._width :].tolist()):
-            taken = self._completing(self._text(ids))
+            taken = self._completing(self._text(ids).lstrip())  # blanks before a plan say nothing
             if taken:
                 scores[row, taken] = float('-inf')
         return scores
