@@ -106,13 +106,22 @@ class McapRecorder(Closing):
             kind: self._writer.register_schema(kind, 'ros2msg', text.encode())
             for kind, text in schemas.items()
         }
+        # All channels before the first message: the node's thread writes from then on.
+        channels = [self._channel(topic) for topic in topics]
         group = MutuallyExclusiveCallbackGroup()
-        self._subscriptions = [self._subscribe(topic, group) for topic in topics]
+        self._subscriptions = [
+            self._subscribe(topic, channel, group)
+            for topic, channel in zip(topics, channels, strict=True)
+        ]
 
-    def _subscribe(self, topic: Topic, group: MutuallyExclusiveCallbackGroup) -> Any:
+    def _channel(self, topic: Topic) -> int:
         full_name = self._node.resolve_topic_name(topic.name)
-        channel = self._writer.register_channel(full_name, 'cdr', self._schema_ids[topic.type])
         self.counts[full_name] = 0
+        channel: int = self._writer.register_channel(full_name, 'cdr', self._schema_ids[topic.type])
+        return channel
+
+    def _subscribe(self, topic: Topic, channel: int, group: MutuallyExclusiveCallbackGroup) -> Any:
+        full_name = self._node.resolve_topic_name(topic.name)
         durability = (
             DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE
         )
