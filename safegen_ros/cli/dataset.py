@@ -136,14 +136,20 @@ def lessons(
         int, typer.Option(min=1, help='number of groups; prompts of a group begin alike')
     ] = 600,
     size: Annotated[int, typer.Option(min=1, help='lessons per group')] = 8,
+    mix: Annotated[
+        str,
+        typer.Option(help='all, or first: problems like those of the paper, to begin with'),
+    ] = 'all',
     seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,
 ) -> None:
     """Write training data for a language model: many rules, sizes, formats and made-up domains."""
-    from safegen_ros.datasets.pddl3.lessons import write_lessons
+    from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
 
+    if mix not in MIXES:
+        raise typer.BadParameter(f'{mix!r} is none of: {", ".join(MIXES)}', param_hint='--mix')
     with working(jobs, '') as (workers, notify, console):
-        count = write_lessons(out, groups, size, seed, workers, notify)
+        count = write_lessons(out, MIXES[mix], groups, size, seed, workers, notify)
     console.print(f'{count:,} lessons: {out}', soft_wrap=True)
 
 

