@@ -11,7 +11,7 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo quick test test-all soak lint lock base vllm model clean
+.PHONY: help setup demo quick test test-all soak lint docs lock base vllm model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
@@ -21,6 +21,7 @@ help:
 	@echo 'make soak [RUNS=20] [ARGS=...] the tests again and again, until something fails'
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'
+	@echo 'make docs                      build the site of docs/ in .cache/site'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
 	@echo 'make vllm                      make .cache/vllm, vLLM for the CPU'
 	@echo 'make base                      make models/base, the pretrained model that is fine-tuned'
@@ -36,7 +37,7 @@ demo: setup
 
 # The rooms without ROS, torch and long waits. `-p quick` fails a run that imports one of them.
 QUICK := $(addprefix test/,pddl verify search planning tasks language record/test_golden.py keys) \
-  test/test_golden.py test/test_house.py test/test_untrusted.py test/test_verdict.py
+  test/test_docs.py test/test_golden.py test/test_house.py test/test_prose.py test/test_untrusted.py test/test_verdict.py
 # Four on two cores: many tests wait for an arm that moves in real time. A file stays whole, as many
 # share a stack.
 WORKERS := -n 4 --dist loadfile --no-loadscope-reorder
@@ -63,6 +64,11 @@ lint: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+
+docs: setup
+	@scripts/docs_env.sh
+	@NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --quiet
+	@echo 'open .cache/site/index.html'
 
 lock:
 	@scripts/lock.sh $(ARGS)

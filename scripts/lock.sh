@@ -2,8 +2,8 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Resolves requirements/*.in for Python 3.10 and newer into requirements/lock.txt. Versions that are
-# locked already stay; `--upgrade` as an argument renews them. torch.in stays out: the index entry of
+# Resolves requirements/*.in for Python 3.10 and newer into requirements/lock.txt, and docs.in into a
+# lock of its own. Versions that are locked already stay; `--upgrade` as an argument renews them. torch.in stays out: the index entry of
 # torch asks for CUDA libraries, and the build for the CPU is another one per platform.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,7 +22,12 @@ trap 'rm -f "$overrides"' EXIT
 # The training libraries ask for torch: never installed from the lock, on no platform.
 echo "torch ; sys_platform == 'none'" > "$overrides"
 say 'resolving requirements/*.in'
-"$uv" pip compile --quiet --no-config --universal --python-version 3.10 --generate-hashes \
-  --no-header --no-emit-index-url --overrides "$overrides" --no-emit-package torch \
-  --output-file "$lock" "$@" "${inputs[@]}"
-sed -i '1i # Made by `make lock` from requirements/*.in. Do not edit.' "$lock"
+resolve() {  # OUT ARGUMENTS...
+  "$uv" pip compile --quiet --no-config --universal --generate-hashes --no-header \
+    --no-emit-index-url --output-file "$@"
+  sed -i '1i # Made by `make lock` from requirements/*.in. Do not edit.' "$1"
+}
+resolve "$lock" --python-version 3.10 --overrides "$overrides" --no-emit-package torch "$@" \
+  "${inputs[@]}"
+resolve requirements/docs-lock.txt --python-version 3.11 --constraints "$lock" "$@" \
+  requirements/docs.in

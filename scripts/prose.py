@@ -48,8 +48,9 @@ _CODE = re.compile(r'`[^`\n]*`')
 def pages() -> list[Path]:
     """The pages that a person reads, generated figures apart."""
     found = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'SECURITY.md')]
-    found += sorted((ROOT / 'docs').glob('*.md')) + sorted((ROOT / 'docs' / 'nodes').glob('*.md'))
-    found += [ROOT / 'docs' / 'results' / 'README.md', HELP]
+    results = ROOT / 'docs' / 'results'
+    found += [page for page in sorted((ROOT / 'docs').rglob('*.md')) if results not in page.parents]
+    found += [results / 'README.md', HELP]
     return found + sorted((ROOT / 'models').glob('safegen-*/README.md'))
 
 

@@ -16,9 +16,10 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / 'requirements'
 LOCK = (REQUIREMENTS / 'lock.txt').read_text(encoding='utf-8')
+DOCS = (REQUIREMENTS / 'docs-lock.txt').read_text(encoding='utf-8')  # not of the product
 PYTHONS = ('3.10', '3.11', '3.12', '3.13')
-# Every *.in but torch.in, whose package index entry asks for CUDA.
-INPUTS = sorted(path for path in REQUIREMENTS.glob('*.in') if path.name != 'torch.in')
+# Every *.in but torch.in, whose package index entry asks for CUDA, and docs.in.
+INPUTS = sorted(path for path in REQUIREMENTS.glob('*.in') if path.stem not in ('torch', 'docs'))
 
 
 def entries(text: str) -> Iterator[Requirement]:
@@ -61,18 +62,29 @@ def test_every_direct_requirement_is_locked_once(python: str) -> None:
             assert requirement.specifier.contains(version), f'{requirement}: locked {version}'
 
 
+def test_docs_take_the_versions_of_the_product() -> None:
+    ours = {canonicalize_name(e.name): e.specifier for e in entries(LOCK) if applies(e, '3.11')}
+    theirs = {canonicalize_name(e.name): e.specifier for e in entries(DOCS)}
+    wanted = entries((REQUIREMENTS / 'docs.in').read_text(encoding='utf-8'))
+    assert {canonicalize_name(entry.name) for entry in wanted} <= theirs.keys()
+    assert [name for name in ours.keys() & theirs.keys() if ours[name] != theirs[name]] == []
+
+
 def test_no_gpu_package_and_no_torch() -> None:
     names = {canonicalize_name(entry.name) for entry in entries(LOCK)}
     assert not [name for name in names if re.match(r'nvidia|cuda|triton|torch|pytorch', name)]
 
 
-def test_no_place_of_any_machine() -> None:
-    assert not re.search(r'://|index-url|find-links| @ |(?<![\w.-])/\w', LOCK)
+@pytest.mark.parametrize('lock', [LOCK, DOCS])
+def test_no_place_of_any_machine(lock: str) -> None:
+    places = [line for line in lock.splitlines() if not line.lstrip().startswith('#   -c ')]
+    assert not re.search(r'://|index-url|find-links| @ |(?<![\w.-])/\w', '\n'.join(places))
 
 
-def test_every_entry_is_hashed() -> None:
-    blocks = re.findall(r'^[a-z0-9].*?(?=^[a-z0-9]|\Z)', LOCK, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == len(list(entries(LOCK)))
+@pytest.mark.parametrize('lock', [LOCK, DOCS])
+def test_every_entry_is_hashed(lock: str) -> None:
+    blocks = re.findall(r'^[a-z0-9].*?(?=^[a-z0-9]|\Z)', lock, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == len(list(entries(lock)))
     assert [block.split()[0] for block in blocks if '--hash=sha256:' not in block] == []
 
 

@@ -1,0 +1,26 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Hooks of mkdocs.yml: what GitHub shows and MkDocs does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+_LINK = re.compile(r'(?<!!)\[([^\]]*)\]\(([^)#\s:]+)(#[^)\s]*)?\)')
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The text of a page, in which links to files outside docs/ are the names of these files."""
+    folder = (ROOT / 'docs' / page.file.src_uri).parent
+
+    def named(link: re.Match[str]) -> str:
+        target = (folder / link[2]).resolve()
+        if target.is_relative_to(ROOT / 'docs') and target.suffix != '.json':
+            return link[0]
+        name = target.relative_to(ROOT).as_posix()
+        return f'{link[1]} (`{name}`)' if name not in link[1] else link[1]
+
+    return _LINK.sub(named, markdown)
