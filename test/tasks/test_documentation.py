@@ -19,7 +19,9 @@ DOCS = Path(__file__).parents[2] / 'docs'
 DOCUMENT = DOCS / 'household.md'
 
 
-@pytest.mark.parametrize('page', ['boxnet', 'boxnet3d', 'household', 'planetarium'])
+@pytest.mark.parametrize(
+    'page', ['boxnet', 'boxnet3d', 'household', 'planetarium', 'planetarium-data']
+)
 def test_the_examples_of_a_page_are_right(page: str) -> None:
     failed, attempted = doctest.testfile(str(DOCS / f'{page}.md'), module_relative=False)
     assert (failed, attempted > 8) == (0, True)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol between `robot.agent_client` and the agent: one JSON object per line, both ways.
 
-docs/hardware.md describes it. What a client sends are requests; what the agent sends are answers,
+docs/arm-driver.md describes it. What a client sends are requests; what the agent sends are answers,
 which repeat the id of a request, and events.
 """
 

@@ -60,8 +60,8 @@ def test_what_is_no_level(text: str) -> None:
         level_names(text)
 
 
-def test_the_page_about_serving_explains_every_level_and_every_feedback() -> None:
-    page = Path(__file__).parents[4] / 'docs' / 'serving.md'
+def test_the_page_about_strategies_explains_every_level_and_every_feedback() -> None:
+    page = Path(__file__).parents[4] / 'docs' / 'strategies.md'
     text = page.read_text(encoding='utf-8')
     assert all(f'| `{name}` |' in text for name in (*LEVELS, *FEEDBACK))
 
