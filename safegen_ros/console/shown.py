@@ -19,7 +19,7 @@ from safegen_ros.record.present.wording import (
     difference_words,
     ended_words,
     refusal_words,
-    step_words,
+    step_text_words,
     steps_of,
 )
 
@@ -49,8 +49,7 @@ def situation(snapshot: Snapshot) -> StackSituation:
         outcome = 'The last goal was stopped; the stack was reset since.' if stopped else ''
         return StackSituation('ended', outcome=outcome or outcome_words(goal))
     plan, problem = shown_plan(snapshot, goal)
-    steps = steps_of(plan)
-    words = [step_words(each, problem) for each in steps[goal.step : goal.step + 2]]
+    words = [step_text_words(each, problem) for each in plan[goal.step : goal.step + 2]]
     first, after = (*words, '', '')[:2]
     # What waits is told on a topic of its own, which may be ahead of the events or behind them.
     stage = 'approval' if snapshot.waits else goal.stage
@@ -62,7 +61,7 @@ def situation(snapshot: Snapshot) -> StackSituation:
         max_attempts=goal.max_attempts,
         source=goal.source,
         index=goal.step,
-        total=len(steps),
+        total=len(plan),
         step=first,
         after=after,
         reason=_given_up_words(goal) if stage == 'replanning' else '',

@@ -18,6 +18,7 @@ from safegen_msgs.srv import RehearsePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.moments import plan_of_steps
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Rehearse, Steps
 from safegen_ros.robot.cell.blocks import BlocksworldCell
@@ -29,7 +30,6 @@ from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.liveness import NodeInstance
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.watchdog import ACTIVE, ProcessWatch, Rules
-from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
@@ -139,7 +139,7 @@ class Rehearser:
                 'here without a rehearsal: send the goal without step_by_step',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
-        plan, as_it_is = plan_of(steps), goal.resume or goal.from_current
+        plan, as_it_is = plan_of_steps(steps), goal.resume or goal.from_current
 
         def ask(verdict: Verdict) -> Verdict:
             return self._rehearsed(cell, goal.task, problem, plan, verdict, as_it_is, cancelled)[0]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
+from safegen_ros.pddl.moments import is_moment, plan_of_steps
 from safegen_ros.pddl.plan import Plan, Step, has_durations, parse_plan
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.sync import PlanningDeadline
@@ -65,6 +66,8 @@ class Attempt:
     @property
     def plan(self) -> Plan:
         """The actions of all steps, one after the other."""
+        if any(map(is_moment, self.steps)):
+            return plan_of_steps(self.steps)
         return Plan(tuple(action for step in self.steps for action in step))
 
     @property

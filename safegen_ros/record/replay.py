@@ -20,6 +20,7 @@ from typing import Any
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.moments import plan_of_steps
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Steps
@@ -46,7 +47,7 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
     StepwiseOutcome,
     run_stepwise,
 )
-from safegen_ros.tasks.pddl3.task import load_task, plan_of
+from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
@@ -255,7 +256,7 @@ def _name(attempt: AttemptRecord) -> str:
 
 def recorded_plan(record: RunRecord) -> Plan:
     """The plan that was executed, or would have been."""
-    return plan_of(recorded_steps(record))
+    return plan_of_steps(recorded_steps(record))
 
 
 def recorded_steps(record: RunRecord) -> Steps:

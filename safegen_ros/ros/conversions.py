@@ -16,6 +16,7 @@ from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.facts import fact_of
 from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.moments import plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.pddl.writer import atom_text
@@ -23,7 +24,6 @@ from safegen_ros.planning.loop import Attempt, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep, ExecutionProgress
 from safegen_ros.robot.pose import Pose
 from safegen_ros.tasks.pddl3.formats import PDDL, WORDS
-from safegen_ros.tasks.pddl3.task import plan_of
 from safegen_ros.tasks.table import read_action_task
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
@@ -88,17 +88,17 @@ def _read(problem: str, domain: str, format: str) -> ActionTask:
 
 
 def plan_to_msg(plan: Plan | None, source: str = '') -> msg.Plan:
-    """A plan of single actions as message; None becomes a plan without steps."""
-    return steps_to_msg([(step,) for step in plan.steps] if plan else (), source)
+    """A plan as message, see `pddl.moments`; None becomes a plan without steps."""
+    return steps_to_msg(steps_of_plan(plan) if plan else (), source)
 
 
 def plan_from_msg(message: msg.Plan) -> Plan:
     """The plan of a message, in lower case as PDDL names are read.
 
     Raises:
-        SafegenError: it has more than `MAX_STEPS` steps, or one of them has several actions.
+        SafegenError: it has more than `MAX_STEPS` steps, or as of `plan_of_steps`.
     """
-    return plan_of(steps_from_msg(message))
+    return plan_of_steps(steps_from_msg(message))
 
 
 def steps_to_msg(steps: Sequence[ConcurrentStep], source: str = '') -> msg.Plan:

@@ -17,11 +17,13 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.moments import END, START, moment_of, steps_of_plan
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import MonitorSet, Standing, Status
 from safegen_ros.verify.remaining import remaining_problem
+from safegen_ros.verify.timed_actions import TimedActions
 
 _LOOK = 'look at the cell before the next goal'
 
@@ -70,12 +72,8 @@ class RunMonitor:
         Raises:
             SafegenError: `MONITOR_VIOLATION` or `STATE_MISMATCH`.
         """
-        self.observed, moment = None, 'before step 1'
-        if self.looks:
-            step = self.plan.steps[self.looks - 1]
-            after = self._grounder.action(step).apply(self._table.encode(self._predicted))
-            self._predicted = self._table.decode(after)
-            moment = f'after step {self.looks} {step}'
+        self.observed = None
+        moment = f'after {self._advance()}' if self.looks else 'before step 1'
         check_atoms(self.problem, observed)
         bits = self._table.encode(observed)
         if self.looks:
@@ -98,6 +96,7 @@ class RunMonitor:
                 f'{moment} the observed world breaks {told}: {_LOOK}',
                 ErrorCode.MONITOR_VIOLATION,
             )
+        self._check_lasting(observed, moment)
         if observed != self._predicted:
             missing = ' '.join(map(atom_text, sorted(self._predicted - observed)))
             extra = ' '.join(map(atom_text, sorted(observed - self._predicted)))
@@ -106,6 +105,20 @@ class RunMonitor:
                 f'unexpected {extra or "nothing"}: {_LOOK}',
                 ErrorCode.STATE_MISMATCH,
             )
+
+    def _advance(self) -> str:
+        """Predicts the state after the step under way, and names that step."""
+        after = self._grounder.action(self.plan.steps[self.looks - 1]).apply(
+            self._table.encode(self._predicted)
+        )
+        self._predicted = self._table.decode(after)
+        return self._under_way()
+
+    def _under_way(self) -> str:
+        return f'step {self.looks} {self.plan.steps[self.looks - 1]}'
+
+    def _check_lasting(self, observed: State, moment: str) -> None:
+        """Checks what the actions that run need all the time; here none runs at a look."""
 
     def _elapsed(self) -> Fraction:
         """Time since the first look [s]."""
@@ -135,8 +148,7 @@ class RunMonitor:
         broken = self._broken()
         if broken:
             raise RobotError(
-                f'step {self.looks} {self.plan.steps[self.looks - 1]} is not done in time: '
-                f'{" ".join(broken)} is broken: {_LOOK}',
+                f'{self._under_way()} is not done in time: {" ".join(broken)} is broken: {_LOOK}',
                 ErrorCode.MONITOR_VIOLATION,
             )
 
@@ -187,6 +199,51 @@ class RunMonitor:
         return remaining_problem(
             self.problem, self._monitors, self._standing, self.observed, self.looks - 1
         )
+
+
+class TimedRunMonitor(RunMonitor):
+    """The same for a plan whose actions overlap: a step is a moment of it, see `pddl.moments`.
+
+    What an action needs over all of its time has to be observed at each look while it runs.
+    """
+
+    def __init__(
+        self, problem: Problem, plan: Plan, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(problem, plan, now)
+        self._timed = TimedActions(problem, fold_static=False)
+        self._steps = steps_of_plan(plan)
+        self._moments = [moment for step in self._steps if (moment := moment_of(step))]
+        self._running: list[Step] = []
+
+    def _advance(self) -> str:
+        table, actions = self._timed.table, []
+        for kind, step, duration in self._moments[self.looks - 1].happenings:
+            actions.append(self._timed.happenings(step, duration)[-1 if kind == END else 0])
+            if kind == START:
+                self._running.append(step)
+            elif kind == END:
+                self._running.remove(step)
+        self._predicted = table.decode(self._timed.after(actions, table.encode(self._predicted)))
+        return self._under_way()
+
+    def _under_way(self) -> str:
+        return f'step {self.looks} {" ".join(map(str, self._steps[self.looks - 1]))}'
+
+    def _check_lasting(self, observed: State, moment: str) -> None:
+        state = self._timed.table.encode(observed)
+        for step in self._running:
+            during = self._timed.during(step)
+            if not during.applicable(state):
+                lacks = ' and '.join(self._timed.missing(during, state)[0])
+                raise RobotError(
+                    f'{moment} {step} runs and needs {lacks} all the time, which is not observed: '
+                    f'{_LOOK}',
+                    ErrorCode.MONITOR_VIOLATION,
+                )
+
+    def remaining(self) -> None:
+        """Nothing: no task begins amid actions."""
 
 
 def check_atoms(problem: Problem, observed: State) -> None:

@@ -14,12 +14,14 @@ import pytest
 from support.one_process import one_process_stack
 from support.waiting import wait_until
 
+from safegen_msgs.action import RunTask
 from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.ros import qos
+from safegen_ros.ros import conversions, qos
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
@@ -64,6 +66,38 @@ def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
     assert task.verify(plan).category is Category.SUCCESS
     wanted = {atom_text((g.predicate, *g.terms)) for g in task.problem.goal_conjuncts()}
     assert wanted <= set(result.final_state.facts)
+
+
+TWO_ROBOTS = """
+(define (problem two) (:domain patrol)
+  (:objects r1 r2 - robot dock door shelf - waypoint)
+  (:init (robot_at r1 dock) (free r1) (= (battery r1) 90) (= (speed r1) 1)
+    (robot_at r2 door) (free r2) (= (battery r2) 90) (= (speed r2) 2)
+    (connected dock door) (connected door shelf)
+    (= (distance dock door) 6) (= (distance door shelf) 4))
+  (:goal (and (patrolled door) (patrolled shelf)))
+  (:constraints (within 17 (and (patrolled door) (patrolled shelf)))))
+"""
+
+
+def test_two_robots_that_have_to_act_at_once_do(client: Client) -> None:
+    """One after the other they would be too late, so that a plan is proved with its times."""
+    told: list[str] = []
+
+    def hear(feedback: RunTask.Feedback) -> None:
+        if feedback.execution.phase == 'moving':
+            told.append(conversions.step_text(feedback.execution.current))
+
+    result = client.run(
+        TWO_ROBOTS, data_path('examples/patrol/domain.pddl').read_text(),
+        options=Options(strategy='search'), on_feedback=hear,
+    )  # fmt: skip
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert {'(patrolled door)', '(patrolled shelf)'} <= set(result.final_state.facts)
+    steps = [conversions.step_text(step) for step in result.plan.steps]
+    assert all(step.startswith('(at ') for step in steps)
+    assert result.steps_done == len(steps)
+    assert told == steps
 
 
 def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> None:

@@ -17,6 +17,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.moments import END, START, PlanMoment
 from safegen_ros.pddl.plan import Step
 from safegen_ros.verify.timed_actions import TimedActions
 
@@ -66,7 +67,8 @@ class SymbolicCell:
         self._table = AtomTable(problem, fold_static=False)
         self._grounder = Grounder(problem, self._table)
         self._stopped = threading.Event()
-        self._time = 0.0
+        self._time = self._origin = 0.0
+        self._running: list[Step] = []
         self._state = problem.init
 
     @property
@@ -77,7 +79,8 @@ class SymbolicCell:
     def prepare(self, objects: Sequence[str], init: State) -> None:
         """Makes the atoms of the initial state true and all others false."""
         self._check_ready()
-        self._time = 0.0
+        self._time = self._origin = 0.0
+        self._running = []
         self._become(init)
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
@@ -104,9 +107,10 @@ class SymbolicCell:
             )
         if self._timed is not None and action in self._timed.problem.domain.durative:
             self._last(self._timed, step)
-            return
-        self._wait(self._step_s)
-        self._become(self._disturb(step, self._table.decode(ground.apply(bits))))
+        else:
+            self._wait(self._step_s)
+            self._become(self._disturb(step, self._table.decode(ground.apply(bits))))
+        self._origin = self._time
 
     def _last(self, timed: TimedActions, step: Step) -> None:
         """Carries out an action with a duration."""
@@ -117,14 +121,54 @@ class SymbolicCell:
         self._wait(float(duration))
         bits = timed.table.encode(self._state)
         for needed in (timed.during(step), end):
-            if not needed.applicable(bits):
-                missing = ' and '.join(timed.missing(needed, bits)[0])
-                raise RobotError(
-                    f'while {step} runs, {missing} does not hold, which it needs: '
-                    'look at the cell before the next goal',
-                    ErrorCode.MONITOR_VIOLATION,
-                )
+            self._require(timed, needed, f'while {step} runs')
         self._become(self._disturb(step, timed.table.decode(end.apply(bits))))
+
+    def happen(self, moment: PlanMoment) -> None:
+        """Lets time pass until a moment of a plan whose actions overlap, and does what it says.
+
+        The plan begins with the preparation, or where the action before it ended.
+
+        Raises:
+            RobotError: something of it is no action (`UNSUPPORTED_SCENE`), or what it or an action
+                that runs needs does not hold (`MONITOR_VIOLATION`).
+            Canceled: the cell was stopped; nothing has happened then.
+        """
+        self._check_ready()
+        timed = self._timed
+        if timed is None:
+            raise RobotError(
+                'no action of this task takes time: send its steps one after the other',
+                ErrorCode.UNSUPPORTED_SCENE,
+            )
+        self._wait(max(0.0, self._origin + float(moment.time) - self._time))
+        for step in self._running:
+            self._require(timed, timed.during(step), f'while {step} runs')
+        actions = []
+        for kind, step, duration in moment.happenings:
+            self._ground(step)
+            action = timed.happenings(step, duration)[-1 if kind == END else 0]
+            self._require(timed, action, f'at the {kind} of {step}')
+            actions.append(action)
+        for kind, step, _ in moment.happenings:
+            if kind == START:
+                self._running.append(step)
+            elif kind == END:
+                self._running.remove(step)
+        state = timed.table.decode(timed.after(actions, timed.table.encode(self._state)))
+        for _, step, _ in moment.happenings:
+            state = self._disturb(step, state)
+        self._become(state)
+
+    def _require(self, timed: TimedActions, needed: GroundAction, moment: str) -> None:
+        bits = timed.table.encode(self._state)
+        if not needed.applicable(bits):
+            missing = ' and '.join(timed.missing(needed, bits)[0])
+            raise RobotError(
+                f'{moment}, {missing} does not hold, which it needs: '
+                'look at the cell before the next goal',
+                ErrorCode.MONITOR_VIOLATION,
+            )
 
     def _wait(self, seconds: float) -> None:
         """Lets simulated time pass, unless the cell is stopped."""

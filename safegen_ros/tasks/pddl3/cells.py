@@ -9,7 +9,8 @@ from functools import partial
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem, State, constraint_objects
-from safegen_ros.robot.cell.execution import Cell
+from safegen_ros.pddl.moments import moment_of
+from safegen_ros.robot.cell.execution import Cell, ConcurrentStep
 from safegen_ros.robot.cell.settings import ALL
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.robot.cell.view import ViewedCell
@@ -42,6 +43,22 @@ class RobotWithView(OneRobot):
     def look_of(self, name: str) -> Callable[[], None]:
         """A look at the tower of a block from the side."""
         return partial(self.viewed.look, name)
+
+
+class SymbolicRobots(OneRobot):
+    """A symbolic cell, whose robots may act at once where a plan says when."""
+
+    def __init__(self, symbolic: SymbolicCell) -> None:
+        super().__init__(symbolic)
+        self._symbolic = symbolic
+
+    def take(self, step: ConcurrentStep) -> None:
+        """Takes one action, or lets a moment of the plan happen."""
+        moment = moment_of(step)
+        if moment is None:
+            super().take(step)
+        else:
+            self._symbolic.happen(moment)
 
 
 def cell_for(problem: Problem, setup: CellSetup, stands: State | None) -> OneRobot:
@@ -78,7 +95,8 @@ def _symbolic(problem: Problem, setup: CellSetup, stands: State | None) -> OneRo
         real_time_factor=setup.real_time_factor,
         sample=sampled,
     )
-    robot = _viewed(cell, problem, setup, stands, lambda: None)
+    whole = setup.view == ALL and stands is None
+    robot = SymbolicRobots(cell) if whole else _viewed(cell, problem, setup, stands, lambda: None)
     return robot
 
 

@@ -19,12 +19,13 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Domain, Problem, State
+from safegen_ros.pddl.moments import follows, plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
 from safegen_ros.planning.loop import Level, Steps, read_plan
-from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, refused
+from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
 from safegen_ros.tasks.context import (
     PlanningContext,
     StepAnswer,
@@ -35,7 +36,7 @@ from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text,
 from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_format
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
-from safegen_ros.verify.run_monitor import RunMonitor, check_atoms
+from safegen_ros.verify.run_monitor import RunMonitor, TimedRunMonitor, check_atoms
 from safegen_ros.verify.validator import Validator
 
 _BEGINNINGS = {'pddl': '(', 'json': '{', 'english': 'Problem '}
@@ -156,17 +157,27 @@ class Pddl3Task:
         )
 
     def steps_of(self, answer: str, *, step_by_step: bool = False) -> Steps:
-        """The steps in the text of a plan, each of one action; none where it cannot be read."""
-        return read_plan(answer)
+        """The steps in the text of a plan; none where it cannot be read.
+
+        Each is one action, or a moment where actions overlap in time; see `pddl.moments`.
+        """
+        if not self.problem.domain.durative:
+            return read_plan(answer)
+        try:
+            return steps_of_plan(parse_plan(answer, timed=True))
+        except PlanFormatError:
+            return ()
 
     def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
         """The text of steps; raises `SafegenError` where one has several actions."""
-        return str(plan_of(steps))
+        return str(plan_of_steps(steps))
 
     def monitor(self, steps: Steps, *, step_by_step: bool = False) -> RunMonitor:
         """What watches an execution of steps that are proved."""
-        kind = StepMonitor if step_by_step else RunMonitor
-        return kind(self.problem, plan_of(steps))
+        plan = plan_of_steps(steps)
+        if not step_by_step and not follows(plan):
+            return TimedRunMonitor(self.problem, plan)
+        return (StepMonitor if step_by_step else RunMonitor)(self.problem, plan)
 
     def rest(self, remaining: object) -> tuple[str, str]:
         """PDDL of the domain, empty where it is a built-in one, and of what is left of the task."""
@@ -189,20 +200,6 @@ class Pddl3Task:
             lines.append(('constraint', constraint_sentence(constraint, self.problem)))
             lines.append(('', constraint_text(constraint)))
         return tuple(lines)
-
-
-def plan_of(steps: Steps) -> Plan:
-    """Steps of one action each, as a plan.
-
-    Raises:
-        SafegenError: one of them has several actions, or none (`PLAN_REFUSED`).
-    """
-    for number, step in enumerate(steps, 1):
-        if len(step) != 1:
-            raise refused(
-                f'step {number} has {len(step)} actions, and a PDDL task has one robot: give it one'
-            )
-    return Plan(tuple(action for (action,) in steps))
 
 
 def conjuncts(problem: Problem, state: State) -> tuple[tuple[str, bool], ...]:
