@@ -68,18 +68,6 @@ def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
     assert wanted <= set(result.final_state.facts)
 
 
-TWO_ROBOTS = """
-(define (problem two) (:domain patrol)
-  (:objects r1 r2 - robot dock door shelf - waypoint)
-  (:init (robot_at r1 dock) (free r1) (= (battery r1) 90) (= (speed r1) 1)
-    (robot_at r2 door) (free r2) (= (battery r2) 90) (= (speed r2) 2)
-    (connected dock door) (connected door shelf)
-    (= (distance dock door) 6) (= (distance door shelf) 4))
-  (:goal (and (patrolled door) (patrolled shelf)))
-  (:constraints (within 17 (and (patrolled door) (patrolled shelf)))))
-"""
-
-
 def test_two_robots_that_have_to_act_at_once_do(client: Client) -> None:
     """One after the other they would be too late, so that a plan is proved with its times."""
     told: list[str] = []
@@ -89,7 +77,8 @@ def test_two_robots_that_have_to_act_at_once_do(client: Client) -> None:
             told.append(conversions.step_text(feedback.execution.current))
 
     result = client.run(
-        TWO_ROBOTS, data_path('examples/patrol/domain.pddl').read_text(),
+        data_path('examples/patrol/two_robots.pddl').read_text(),
+        data_path('examples/patrol/domain.pddl').read_text(),
         options=Options(strategy='search'), on_feedback=hear,
     )  # fmt: skip
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg

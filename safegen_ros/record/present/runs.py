@@ -20,12 +20,11 @@ from urllib.parse import quote
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.plan import Step
 from safegen_ros.record.history import task_of
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.constraint_status import trajectory
-from safegen_ros.record.present.wording import step_words, steps_of
+from safegen_ros.record.present.wording import step_text_words, steps_of
 from safegen_ros.record.run import RunRecord, TaskRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.tasks.pddl3.task import load_task
@@ -108,8 +107,8 @@ def frames(problem: Problem, record: RunRecord) -> tuple[WorldFrame, ...]:
     found = [
         WorldFrame(0, '', known.get(0, problem.init), source if done else FrameSource.FORESEEN)
     ]
-    for index, step in enumerate(steps_of([*done, *left])):
-        after = _after(problem, found[-1].state, step)
+    for index, text in enumerate([*done, *left]):
+        after = _after(problem, found[-1].state, text)
         executed = index < len(done)
         if executed and index + 1 in known:
             after, source = known[index + 1], FrameSource.OBSERVED
@@ -119,8 +118,8 @@ def frames(problem: Problem, record: RunRecord) -> tuple[WorldFrame, ...]:
             break
         each = begun.get(index)
         ended = None if each is None or each.seconds is None else each.begun_s + each.seconds
-        text = step_words(step, problem)
-        found.append(WorldFrame(index + 1, text, after, source, ended if executed else None))
+        words = step_text_words(text, problem)
+        found.append(WorldFrame(index + 1, words, after, source, ended if executed else None))
     return tuple(found)
 
 
@@ -134,9 +133,9 @@ def _known(record: RunRecord) -> Iterator[tuple[int, State]]:
         yield world.done, frozenset(map(recorded_fact, world.facts))
 
 
-def _after(problem: Problem, state: State, step: Step) -> State | None:
-    """The state after a step; None where it does not apply."""
-    states = trajectory(replace(problem, init=state), (step,))
+def _after(problem: Problem, state: State, text: str) -> State | None:
+    """The state after a step; None where it does not apply, or is a moment of a timed plan."""
+    states = trajectory(replace(problem, init=state), steps_of([text]))
     return states[1] if len(states) == 2 else None
 
 

@@ -18,20 +18,10 @@ from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.pddl3.cells import SymbolicRobots
-from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files
 from safegen_ros.verify.run_monitor import TimedRunMonitor
 
-PROBLEM = """
-(define (problem two) (:domain patrol)
-  (:objects r1 r2 - robot dock door shelf - waypoint)
-  (:init (robot_at r1 dock) (free r1) (= (battery r1) 90) (= (speed r1) 1)
-    (robot_at r2 door) (free r2) (= (battery r2) 90) (= (speed r2) 2)
-    (connected dock door) (connected door shelf)
-    (= (distance dock door) 6) (= (distance door shelf) 4))
-  (:goal (and (patrolled door) (patrolled shelf)))
-  (:constraints (and (within 17 (and (patrolled door) (patrolled shelf)))
-    (always (>= (battery r1) 70)))))
-"""
+FOLDER = data_path('examples/patrol')
 PLAN = """
 0: (move r1 dock door) [6]
 0: (move r2 door shelf) [2]
@@ -48,7 +38,7 @@ def _unharmed(step: Step, state: State) -> State:
 
 @pytest.fixture(scope='module')
 def task() -> Pddl3Task:
-    return load_task(PROBLEM, data_path('examples/patrol/domain.pddl').read_text())
+    return load_files(FOLDER / 'two_robots.pddl', FOLDER / 'domain.pddl')
 
 
 class _Clock:
