@@ -35,7 +35,7 @@ from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.clients import CurrentWorld, NotAsProved, RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.goal_context import Goal, GoalContext, PlanContext, Result, RunContext
 from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
-from safegen_ros.nodes.rehearsal import RemoteRehearsal
+from safegen_ros.nodes.remote_rehearsal import RemoteRehearsal
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.stepwise import StepLink

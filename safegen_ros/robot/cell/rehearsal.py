@@ -18,13 +18,11 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.blocks import BlocksworldCell, Offset
+from safegen_ros.robot.cell.settings import REHEARSAL_S
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.contacts import CollisionError, Contact
 from safegen_ros.verdict import Category, Verdict
-
-TIME_LIMIT_S = 120.0
-"""Longest rehearsal, by the wall clock [s]; a step takes a fraction of a second."""
 
 # What no plan can do here, whatever it does before; all other faults are about how it was done.
 _NOT_POSSIBLE = (
@@ -75,7 +73,7 @@ def rehearse(
     held: str | None = None,
     proved: Verdict | None = None,
     cancelled: Callable[[], bool] = lambda: False,
-    time_limit_s: float = TIME_LIMIT_S,
+    time_limit_s: float = REHEARSAL_S,
     sample: Callable[[int, Sample], None] = lambda step, look: None,
     target_error: Callable[[], Offset] | None = None,
 ) -> Rehearsal:

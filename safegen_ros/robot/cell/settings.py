@@ -108,3 +108,7 @@ _Settings = TypeVar('_Settings', ArmSettings, PerceptionSettings)
 def settings_of(kind: type[_Settings], values: Mapping[str, Any]) -> _Settings:
     """The settings among the parameters of an executor; others have their defaults."""
     return kind(**{each.name: values[each.name] for each in fields(kind) if each.name in values})
+
+
+REHEARSAL_S = 120.0
+"""Longest rehearsal, by the wall clock [s]; a step takes a fraction of a second."""
