@@ -20,24 +20,29 @@ train_app = typer.Typer(
 Config = Annotated[Path, typer.Option(help='recipe, such as config/train/mini.yaml')]
 Out = Annotated[Path, typer.Option(help='folder for checkpoints, metrics and the model')]
 Resume = Annotated[bool, typer.Option(help='resume from the last checkpoint in that folder')]
+ReportTo = Annotated[
+    list[str] | None,
+    typer.Option(help='report to tensorboard, wandb or another tracker, too; may be repeated'),
+]
 
 
 @train_app.command()
-def sft(config: Config, out: Out, resume: Resume = False) -> None:
+def sft(config: Config, out: Out, resume: Resume = False, report_to: ReportTo = None) -> None:
     """Learn from the plans of a dataset."""
-    _train('sft', config, out, resume)
+    _train('sft', config, out, resume, report_to)
 
 
 @train_app.command()
-def grpo(config: Config, out: Out, resume: Resume = False) -> None:
+def grpo(config: Config, out: Out, resume: Resume = False, report_to: ReportTo = None) -> None:
     """Learn from the verdicts on the model's own plans."""
-    _train('grpo', config, out, resume)
+    _train('grpo', config, out, resume, report_to)
 
 
-def _train(stage: str, config: Path, out: Path, resume: bool) -> None:
+def _train(stage: str, config: Path, out: Path, resume: bool, report_to: list[str] | None) -> None:
     recipe = data_path(config)  # a name that is wrong is told before imports of many seconds
     from safegen_ros.training.run import train
 
-    model = train(recipe, out, resume, stage=stage)
+    model = train(recipe, out, resume, stage, report_to or ())
     if os.environ.get('RANK', '0') == '0':  # of the processes of `accelerate launch`
         print(f'model: {model}')
+        print('next: evaluate and serve it, see docs/models.md')

@@ -25,6 +25,10 @@ _CLOCKS = ('wall_s', 'cpu_s')
 _SHOWN = ('loss', 'eval_loss', 'plan_accuracy', 'reward', 'success')
 _NO_CURVE = ('step', 'epoch', *_CLOCKS)
 _COLUMNS = 4
+
+LINE_S = 60.0
+"""Time between two lines about the progress where there is no terminal [s]."""
+
 _PANEL = (3.6, 2.5)  # size of a curve [inch]
 
 
@@ -84,10 +88,10 @@ def numbers(logs: dict[str, Any]) -> dict[str, float]:
 
 
 class Bar(TrainerCallback):
-    """One line on a terminal: how far the run is, and how it goes."""
+    """How far the run is, and how it goes: one line on a terminal, elsewhere a line a minute."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        self._console = console = Console(stderr=True)
         self._progress = Progress(
             *Progress.get_default_columns()[:2],
             MofNCompleteColumn(),
@@ -102,19 +106,35 @@ class Bar(TrainerCallback):
         if state.is_world_process_zero:
             self._progress.start()
             self._task = self._progress.add_task('training', total=state.max_steps)
+            self._first, self._began = state.global_step, time.monotonic()
+            self._printed = self._began
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Moves it on."""
         if state.is_world_process_zero:
             self._progress.update(self._task, completed=state.global_step)
+            now = time.monotonic()
+            if not self._console.is_terminal and now - self._printed >= LINE_S:
+                self._printed = now
+                self._console.print(self._line(state, now), soft_wrap=True)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """Shows the latest of a few numbers."""
         if state.is_world_process_zero:
             found = numbers(logs or {})
             self._shown.update({key: found[key] for key in _SHOWN if key in found})
-            text = ' '.join(f'{key} {value:.3g}' for key, value in self._shown.items())
-            self._progress.update(self._task, description=text or 'training')
+            self._progress.update(self._task, description=self._figures() or 'training')
+
+    def _figures(self) -> str:
+        return ' '.join(f'{key} {value:.3g}' for key, value in self._shown.items())
+
+    def _line(self, state: Any, now: float) -> str:
+        done = state.global_step - self._first
+        left = (now - self._began) / done * (state.max_steps - state.global_step)
+        return (
+            f'step {state.global_step} of {state.max_steps}, {left / 60:.0f} min left  '
+            f'{self._figures()}'
+        )
 
     def end(self) -> None:
         """Leaves the line as it is, whether the run ended or failed."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,11 @@ from typing import Any
 import torch
 from accelerate import PartialState
 from safetensors import SafetensorError
-from transformers import PrinterCallback
+from transformers import PrinterCallback, TrainerCallback
+from transformers.integrations import (
+    TensorBoardCallback,
+    get_reporting_integration_callbacks,
+)
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.training.checkpoints import (
@@ -77,7 +81,11 @@ _M_MMAP_MAX = -4
 
 
 def train(
-    config_path: str | Path, out_dir: str | Path, resume: bool = False, stage: str = ''
+    config_path: str | Path,
+    out_dir: str | Path,
+    resume: bool = False,
+    stage: str = '',
+    report_to: Sequence[str] = (),
 ) -> Path:
     """Trains a model and exports it.
 
@@ -90,6 +98,7 @@ def train(
         resume: go on from the last whole checkpoint in `out_dir`; the budget of the recipe may
             have grown since.
         stage: the stage that the recipe must be of; empty for any.
+        report_to: experiment trackers of transformers, such as tensorboard and wandb.
 
     Returns:
         The folder of the model.
@@ -104,6 +113,7 @@ def train(
             f'{config_path}: is a recipe of stage {config.stage}: use train {config.stage}'
         )
     out = Path(out_dir)
+    others = [_tracker(name, out) for name in report_to]
     if config.threads:
         torch.set_num_threads(config.threads)
     _keep_memory()
@@ -119,7 +129,7 @@ def train(
         checkpoint = last_checkpoint(out)
         world = world_of(config)
         trainer = _trainer(config, world, out)
-        _run(trainer, config, checkpoint, out)
+        _run(trainer, config, checkpoint, out, others)
         trainer.accelerator.wait_for_everyone()
         if trainer.accelerator.is_main_process:
             export_model(trainer, config, world.prompt_style, out)
@@ -143,7 +153,25 @@ def _keep_memory() -> None:
         library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-def _run(trainer: Any, config: TrainConfig, checkpoint: Path | None, out: Path) -> None:
+def _tracker(name: str, out: Path) -> TrainerCallback:
+    """What reports to an experiment tracker; raises `ConfigError` where it is not installed."""
+    try:
+        [kind] = get_reporting_integration_callbacks(name)
+        tracker: TrainerCallback = kind()
+    except (ValueError, RuntimeError) as error:
+        raise ConfigError(f'--report-to {name}: {error}: pip install {name}') from error
+    if isinstance(tracker, TensorBoardCallback):
+        tracker.logging_dir = tracker.logging_dir or str(out / 'tensorboard')
+    return tracker
+
+
+def _run(
+    trainer: Any,
+    config: TrainConfig,
+    checkpoint: Path | None,
+    out: Path,
+    others: Sequence[TrainerCallback],
+) -> None:
     """Trains to the end of the budget, from a checkpoint if there is one."""
     if checkpoint is not None and is_finished(checkpoint, config):
         trainer._load_from_checkpoint(str(checkpoint))
@@ -151,7 +179,8 @@ def _run(trainer: Any, config: TrainConfig, checkpoint: Path | None, out: Path) 
     bar = Bar()
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(MetricsWriter(out / METRICS))
-    trainer.add_callback(bar)
+    for callback in (bar, *others):
+        trainer.add_callback(callback)
     try:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finally:

@@ -267,7 +267,9 @@ def test_there_are_recipes() -> None:
         'mini-grpo',
         'mini-more',
         'mini-smoke',
+        'qwen2.5-0.5b-sft',
         'requests',
+        'smollm2-first',
         'smollm2-sft',
         'words',
     }

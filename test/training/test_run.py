@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -274,3 +275,25 @@ def test_another_recipe_does_not_go_on(short: Path, dataset: Path, short_run: Pa
         train(short, short.parent / 'file' / 'run')
     with pytest.raises(ConfigError, match='use train sft'):
         train(short, short.parent / 'new', stage='grpo')
+
+
+def test_progress_is_told_where_there_is_no_terminal(
+    short: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr('safegen_ros.training.metrics.LINE_S', 0.0)
+    train(short, tmp_path / 'run')
+    lines = capsys.readouterr().err.splitlines()
+    assert re.search(r'step 6 of 12, \d+ min left  loss \d', '\n'.join(lines))
+    assert lines[-1].startswith('step 12 of 12, 0 min left')
+
+
+@pytest.mark.parametrize('tracker', ['sheets', 'wandb'])
+def test_a_tracker_that_is_not_there_is_named_before_the_run(
+    short: Path, tmp_path: Path, tracker: str
+) -> None:
+    with pytest.raises(ConfigError, match=f'--report-to {tracker}: .*{tracker}'):
+        train(short, tmp_path / 'run', report_to=[tracker])
+    assert not (tmp_path / 'run').exists()

@@ -12,7 +12,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from support.training_small import reports, train, write_recipe
 from torch.nn import functional
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwen2Config
 from yaml import safe_load
 
 from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
@@ -27,17 +27,20 @@ ROOT = Path(__file__).parents[2]
 BASE = ROOT / 'models/base/SmolLM2-135M-Instruct'
 
 
-def tiny() -> LlamaForCausalLM:
+CLASSES = {'SmolLM2': LlamaConfig, 'Qwen2.5': Qwen2Config}
+
+
+def tiny(name: str = 'SmolLM2') -> PreTrainedModel:
     torch.manual_seed(1)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
-            num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True,
-        )
+    config = CLASSES[name](
+        vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=True,
     )  # fmt: skip
+    found: PreTrainedModel = AutoModelForCausalLM.from_config(config)
+    return found
 
 
-def adapted(model: LlamaForCausalLM) -> Any:
+def adapted(model: PreTrainedModel) -> Any:
     found = get_peft_model(
         model, LoraConfig(r=4, lora_alpha=8, target_modules='all-linear', task_type='CAUSAL_LM')
     )
@@ -58,9 +61,10 @@ BATCHES = {
 }
 
 
+@pytest.mark.parametrize('name', CLASSES)
 @pytest.mark.parametrize('batch', BATCHES.values(), ids=BATCHES)
-def test_what_is_read_once_teaches_the_same(batch: list[dict[str, list[int]]]) -> None:
-    model = adapted(tiny())
+def test_what_is_read_once_teaches_the_same(batch: list[dict[str, list[int]]], name: str) -> None:
+    model = adapted(tiny(name))
     inputs = padded(batch)
     found = answer_losses(model.get_base_model(), inputs['input_ids'], inputs['labels'])
     found.words.backward()
