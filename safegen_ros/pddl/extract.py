@@ -14,7 +14,8 @@ The rules, in their order:
    a line as FF, Fast Downward or unified-planning print a step: `step 0: GO A B`, `go a b (1)`,
    `go(a, b)`.
 4. The lines of steps that follow each other are the list; empty lines and comments do not end it.
-   Numbers and times must grow, as in `parse_plan`.
+   Numbers and times must grow, as in `parse_plan`. Where actions take time the list keeps its times
+   and durations, and a number before a time is a mark.
 5. Every other line is prose, which is skipped, unless it may hold a step: then the text is refused,
    since a part of a plan is another plan. A second list of steps is refused likewise.
 """
@@ -34,10 +35,10 @@ from safegen_ros.pddl.plan import (
     ONLY_STEPS,
     Plan,
     found_at,
-    has_durations,
     parse_plan,
     place_of,
     read_steps,
+    read_whole,
 )
 from safegen_ros.pddl.plan_formats import lenient as listed_lines
 
@@ -47,6 +48,8 @@ _THOUGHTS = re.compile(
 
 _MARKS = r'[\s"\'`*,\[\]{}]*'
 _LEAD = re.compile(rf'{_MARKS}(?:[-+\u2022]\s+|(?P<number>\d{{1,9}})[.)]\s+)?{_MARKS}', re.ASCII)
+_TIMED = re.compile(r'\d[\d.]*:\s*\(')
+_LASTS = re.compile(r'.*\)\s*\[\s*\d[\d.]*\s*\]')
 _BETWEEN = re.compile(r'(?<=\))["\'`*\s]*,["\'`*\s]*(?=\()', re.ASCII)
 
 
@@ -100,8 +103,7 @@ def extract_plan(text: str, problem: Problem) -> tuple[Plan, Extraction]:
     try:
         plan = parse_plan(text, timed=timed)
     except PlanFormatError as error:
-        # A list is taken without its times, and a plan with others is another plan.
-        if len(text) > MAX_PLAN_TEXT or (timed and has_durations(text)):
+        if len(text) > MAX_PLAN_TEXT:
             raise
         return _only_list(text, problem, error)
     lines = text.split('\n')
@@ -149,13 +151,15 @@ def _only_list(text: str, problem: Problem, refused: PlanFormatError) -> tuple[P
         raise _left_over(lines[number], number + 1, 'begins a second list of steps')
     first, end = runs[0]
     try:
-        steps = read_steps('\n'.join(line or '' for line in cleaned[first:end]))
+        plan = read_whole(
+            '\n'.join(line or '' for line in cleaned[first:end]), bool(problem.domain.durative)
+        )
     except PlanFormatError as error:
         raise PlanFormatError(
             error.what, line=first + error.line, column=1, cure=error.cure, steps=error.steps
         ) from None
-    return Plan(steps), Extraction(
-        len(steps),
+    return plan, Extraction(
+        len(plan),
         first + 1,
         end,
         _skipped(lines, range(first)) or ('a thought' if spoken != text else ''),
@@ -258,8 +262,10 @@ def _clean(line: str) -> str | None:
     """A line of steps without the marks around them; '' for an empty line, None for any other."""
     lead = _LEAD.match(line)
     rest = line[lead.end() :] if lead else line
-    number = f'{lead["number"]}: ' if lead and lead['number'] else ''
-    bare = _BETWEEN.sub(' ', rest.rstrip(' \t\r"\'`*,[]{}'))
+    number = f'{lead["number"]}: ' if lead and lead['number'] and not _TIMED.match(rest) else ''
+    lasts = _LASTS.match(rest)  # the bracket of a duration is no mark
+    end = lasts.end() if lasts else 0
+    bare = _BETWEEN.sub(' ', rest[:end] + rest[end:].rstrip(' \t\r"\'`*,[]{}'))
     for text, comments in ((line.strip(), True), (number + bare, False)):
         try:
             if read_steps(text):

@@ -129,11 +129,15 @@ def parse_plan(text: str, *, timed: bool = False) -> Plan:
     steps = _read_lines(text)
     if steps:
         return Plan(steps)
-    written = plain(text)
-    if not timed or not has_durations(written):
-        return Plan(read_steps(written))
-    clock = PlanTimes(written)
-    steps = read_steps(written, clock)
+    return read_whole(plain(text), timed)
+
+
+def read_whole(text: str, timed: bool) -> Plan:
+    """The plan of a text that holds nothing but steps, as `parse_plan` reads and refuses it."""
+    if not timed or not has_durations(text):
+        return Plan(read_steps(text))
+    clock = PlanTimes(text)
+    steps = read_steps(text, clock)
     return Plan(steps, tuple(zip(clock.starts, clock.durations, strict=True)))
 
 

@@ -31,13 +31,17 @@ class Clocked:
         due: the last moment [s] at which the present state may still be changed; after it the
             constraint is violated. None where nothing is due.
         broken: when it was violated [s]; None while it is not.
+        late: when what was due came too late [s]; None where it did not.
     """
+
+    deadline = False  # whether its last formula must come true in time
 
     def __init__(self, constraint: Constraint, tests: Sequence[Test]) -> None:
         self.constraint = constraint
         self.mask = 0
         self.due: Fraction | None = None
         self.broken: Fraction | None = None
+        self.late: Fraction | None = None
         self._tests = tests
 
     def wait(self, time: Fraction) -> None:
@@ -50,6 +54,8 @@ class Clocked:
         self.wait(time)
         if self.broken is None:
             self._see(time, state)
+        elif self.late is None and self.deadline and self._tests[-1](state):
+            self.late = time
 
     def _see(self, time: Fraction, state: int) -> None:
         raise NotImplementedError
@@ -94,6 +100,8 @@ class _Untimed(Clocked):
 class _Within(Clocked):
     """`(within t f)`: f holds in some state that begins at t or before."""
 
+    deadline = True
+
     def __init__(self, constraint: Constraint, tests: Sequence[Test]) -> None:
         super().__init__(constraint, tests)
         self.due = Fraction(constraint.exact[0])
@@ -105,6 +113,8 @@ class _Within(Clocked):
 
 class _AlwaysWithin(Clocked):
     """`(always-within t f g)`: g holds in every state with f, or in one that begins t later."""
+
+    deadline = True
 
     def _see(self, time: Fraction, state: int) -> None:
         when, then = self._tests

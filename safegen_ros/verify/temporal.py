@@ -12,6 +12,7 @@ exact, and so are times.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +21,7 @@ from operator import attrgetter
 from typing import NoReturn
 
 from safegen_ros.pddl.ground import GroundAction, goal_tests
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
@@ -77,8 +78,7 @@ class TemporalProof:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.actions = TimedActions(problem)
-        found = goal_tests(problem, self.actions.table)
-        self.goals = [(formula_text(formula), test) for formula, test in found]
+        self.goals = goal_tests(problem, self.actions.table)
         self.start = self.actions.table.encode(problem.init)
         self._clocks = clocked(problem, self.actions.table)
         for each in self._clocks:
@@ -114,6 +114,7 @@ class _Run:
         self._recent: list[tuple[_Happening, int, int]] = []  # with what they added and deleted
         self._clocks = proof.clocks()
         self._broken: dict[int, int] = {}  # number of a constraint to that of the state
+        self._values: dict[int, str] = {}  # and to the numbers that it reads there
         self._note()
 
     def verdict(self) -> Verdict:
@@ -126,7 +127,7 @@ class _Run:
         last = len(self._after)
         if any(state < last for state in self._broken.values()):
             return self._unsafe(ended=True)
-        unmet = tuple(text for text, test in self._proof.goals if not test(self._state))
+        unmet = [formula for formula, test in self._proof.goals if not test(self._state)]
         if unmet:
             return self._short(unmet)
         if not all(each.satisfied for each in self._clocks):
@@ -246,10 +247,16 @@ class _Run:
     def _note(self) -> None:
         """Notes the constraints that are broken now, with the state in which they are."""
         for number, each in enumerate(self._clocks):
-            if each.broken is not None:
-                self._broken.setdefault(number, len(self._after))
+            if each.broken is not None and number not in self._broken:
+                self._broken[number] = len(self._after)
+                self._values[number] = self._numbers(each.constraint.arguments)
 
     # What is said of it.
+
+    def _numbers(self, formulas: Iterable[Formula]) -> str:
+        """The numbers that formulas read in the present state, to be put behind a reason."""
+        told = self._proof.actions.table.told(formulas, self._state)
+        return f' ({told})' if told else ''
 
     def _told(self, happening: _Happening) -> str:
         """A happening in words, `the start of step 1 (move a b)`."""
@@ -278,6 +285,9 @@ class _Run:
         step = self._maker(state) if number in self._broken else -1
         constraint = each.constraint
         moment = '' if each.broken is None else f', at {_seconds(each.broken)} s'
+        if each.late is not None:
+            moment += f', but only at {_seconds(each.late)} s'
+        moment += self._values.get(number, self._numbers(constraint.arguments))
         return BrokenConstraint(
             constraint_text(constraint), constraint.binding, state, step,
             f'{each.explain()}{moment}', constraint.place,
@@ -313,15 +323,17 @@ class _Run:
             self._fraction(), (), refused.missing, len(self._after),
         )  # fmt: skip
 
-    def _short(self, unmet: tuple[str, ...]) -> Verdict:
+    def _short(self, unmet: list[Formula]) -> Verdict:
         numbers = [*self._broken, *self._open()]
         found = tuple(map(self._report, numbers))
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
+        goals = tuple(map(formula_text, unmet))
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
-            f'the plan ends {self._moment()} without {joined(unmet, " and ")}{extra}',
-            -1, len(self._plan), self._fraction(), found, unmet, len(self._after),
+            f'the plan ends {self._moment()} without {joined(goals, " and ")}'
+            f'{self._numbers(unmet)}{extra}',
+            -1, len(self._plan), self._fraction(), found, goals, len(self._after),
         )  # fmt: skip
 
     def _proved(self) -> Verdict:

@@ -272,3 +272,42 @@ def test_a_plan_is_found_between_other_things(seed: int) -> None:
     assert found == plan
     assert (note.first_line, note.last_line) == (len(before) + 1, len(before) + len(lines))
     assert note.whole is not bool(before or after or lead)
+
+
+TIMED = read_problem(
+    '(define (problem p) (:domain d) (:objects a b) (:init) (:goal (and)))',
+    read_domain(
+        '(define (domain d) (:requirements :durative-actions) (:predicates (p))'
+        '(:durative-action go :parameters (?x ?y) :duration (= ?duration 5) :condition ()'
+        ' :effect (at end (p))))'
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        'Sure:\n```\n0: (go a b) [5]\n5.01: (go b a) [5]\n```',
+        '1. 0: (go a b) [5]\n2. 5.01: (go b a) [5]',
+        '* `0: (go a b) [5]`,\n* `5.01: (go b a) [5]`\n',
+        'plan\n0: go(a, b) [5]\n5.01: go(b, a) [5]',
+    ],
+)
+def test_a_list_keeps_its_times(text: str) -> None:
+    plan, _ = extract_plan(text, TIMED)
+    assert str(plan) == '0: (go a b) [5]\n5.01: (go b a) [5]'
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('Sure:\n(go a b) [5]\n(go b a) [5]', 'a step has no time'),
+        ('Sure:\n5: (go a b) [5]\n0: (go b a) [5]', 'the time 0 comes behind 5'),
+        ('Sure:\n0: (go a b) [5]\nat 5.01: (go b a) [5]', 'may hold a step'),
+        ('Sure:\n0: (go a b) [5]\n\nor\n\n0: (go b a) [5]', 'begins a second list of steps'),
+        ('Sure:\n0: (go a b) [5 s]', 'may hold a step'),
+    ],
+)
+def test_a_list_whose_times_are_in_doubt_is_refused(text: str, said: str) -> None:
+    with pytest.raises(PlanFormatError, match=said):
+        extract_plan(text, TIMED)

@@ -29,6 +29,34 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.timed_actions import TimedActions
 from support import strategies
 
+ROUNDS = """
+(define (domain rounds)
+  (:requirements :strips :durative-actions :numeric-fluents)
+  (:predicates (seen ?x) (lamp))
+  (:functions (charge))
+  (:durative-action look :parameters (?x) :duration (= ?duration 0.4)
+    :condition (and (at start (>= (charge) 5)) (over all (lamp)))
+    :effect (and (at end (seen ?x)) (at end (decrease (charge) 5))))
+  (:durative-action load :parameters () :duration (= ?duration 0.8)
+    :effect (at end (assign (charge) 20)))
+  (:durative-action dim :parameters () :duration (= ?duration 0.1)
+    :condition (at start (lamp)) :effect (at start (not (lamp)))))
+"""
+"""Looking at a thing takes charge, and so time to load it; plans below break one rule each."""
+
+TWO_ROUNDS = """
+(define (problem two) (:domain rounds) (:objects a b) (:init (lamp) (= (charge) 10))
+  (:goal (and (seen a) (seen b)))
+  (:constraints (and (always (>= (charge) 5)) (within 2 (seen b)))))
+"""
+
+RIGHT = '(load)\n(look a)\n(look b)'
+RIGHT_TIMED = '0: (load) [0.8]\n0.9: (look a) [0.4]\n1.4: (look b) [0.4]'
+
+FLAT = '(look a)\n(look b)'
+LATE = '(load)\n(look a)\n(load)\n(look b)'
+DIMMED = '0: (load) [0.8]\n0.9: (look a) [0.4]\n1: (dim) [0.1]\n1.4: (look b) [0.4]'
+
 Effects = tuple[tuple[Moment, Effect], ...]
 
 ANY = Decimal(1)  # no effect depends on it

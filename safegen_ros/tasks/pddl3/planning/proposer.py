@@ -22,7 +22,7 @@ from safegen_ros.llm.backend import (
 from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.plan import Plan, Step, has_durations
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import Attempt, History, Skipped, UnsuitableTask
 from safegen_ros.sync import PlanningDeadline
@@ -233,12 +233,12 @@ def refused_text(attempt: Attempt, style: PromptStyle, problem: Problem) -> Refu
     """What no later attempt may be, as the model writes it; None where that cannot be said.
 
     No plan with the same beginning can be proved, where a step is to blame; a plan that only ends
-    too early may go on.
+    too early may go on. The steps of a plan with times may be right at other times.
     """
     plan, step = attempt.plan, attempt.verdict.failing_step
     if step >= 0:
         plan = Plan(plan.steps[: step + 1])
-    if not plan.steps:
+    if not plan.steps or (problem.domain.durative and has_durations(attempt.text)):
         return Refused(attempt.text.strip(), whole=True)
     try:
         return Refused(style.answer(plan, problem), whole=step < 0)

@@ -41,6 +41,7 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     words_of,
 )
 from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.cost import has_wishes
 
 History = Sequence[tuple[str, Verdict]]
 Message = dict[str, str]
@@ -85,11 +86,20 @@ Rules for your answer:
 - use only the actions of the domain and the objects of the problem
 - each action must be applicable in the state in which it is taken
 - write nothing else: no explanation, no numbering, no code fence
-
+{more}
 Domain:
 {domain}
 Problem:
 {problem}"""
+
+_TIME = """\
+- actions take time: each step starts when the one before has ended, and the times of constraints
+  are seconds since the start of the plan
+- to wait, or to let steps overlap, give every step its start and its duration in seconds:
+  0.000: (action object1 object2) [5.000]
+"""
+
+_WISHES = '- preferences are wishes: meet what you can, and never break a constraint for one\n'
 
 _WHAT = {
     'pddl': 'a planning domain and a problem in PDDL3',
@@ -112,15 +122,16 @@ _CATEGORY = {
 _THINKING = re.compile(r'\A\s*<think>.*?</think>', re.DOTALL)
 
 
-def instruction(domain: str, problem: str, form: str = 'pddl') -> list[Message]:
+def instruction(domain: str, problem: str, form: str = 'pddl', more: str = '') -> list[Message]:
     """The chat messages that ask for a plan in the style `instruct`.
 
     Args:
         domain: text of the domain, in PDDL.
         problem: text of the problem.
         form: name of the format of that text, one of `formats.FORMATS`.
+        more: further rules, a line each.
     """
-    text = _INSTRUCTION.format(what=_WHAT[form], domain=domain, problem=problem)
+    text = _INSTRUCTION.format(what=_WHAT[form], domain=domain, problem=problem, more=more)
     return [{'role': 'user', 'content': text}]
 
 
@@ -129,7 +140,8 @@ class InstructStyle:
 
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
         """The instruction, then each attempt with what is wrong about it."""
-        found = instruction(domain_text(problem.domain), FORMATS[form].write(problem), form)
+        more = (_TIME if problem.domain.durative else '') + (_WISHES if has_wishes(problem) else '')
+        found = instruction(domain_text(problem.domain), FORMATS[form].write(problem), form, more)
         for plan, verdict in history:
             category = _CATEGORY.get(verdict.category, 'it was not proved safe')
             feedback = _FEEDBACK.format(category=category, reason=verdict.reason)

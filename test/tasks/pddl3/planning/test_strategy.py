@@ -5,18 +5,25 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.model_server import MODEL, ModelServer, Script
+from support.temporal import DIMMED, FLAT, LATE, RIGHT, RIGHT_TIMED, ROUNDS, TWO_ROUNDS
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.planning.levels import DEFAULT, FEEDBACK, LEVELS, MOST, feedback_named, level_names
-from safegen_ros.planning.loop import Attempt, read_plan
-from safegen_ros.tasks.pddl3.planning.proposer import Temperatures, valid_beginning
-from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.planning.loop import Attempt, Outcome, plan_with_levels, read_plan
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer, Temperatures, valid_beginning
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of
+from safegen_ros.tasks.pddl3.prompts.styles import ServerStyle
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 
@@ -108,3 +115,66 @@ def test_the_valid_beginning_of_a_plan(tower_order: Pddl3Task, plan: str, kept: 
     given_plan = parse_plan(plan) if plan else Plan()
     found = valid_beginning(given_plan, Shield(tower_order.problem))
     assert found.steps == given_plan.steps[:kept]
+
+
+ROUNDS_TASK = load_task(TWO_ROUNDS, ROUNDS)
+
+
+def asked_at_server(*answers: str) -> tuple[Outcome, list[str]]:
+    """How the loop ends with these answers, and the last message of each request."""
+    with ModelServer() as server, closing(OpenAIBackend(server.url, MODEL)) as backend:
+        server.script = Script([*answers])
+        model = ModelProposer(ROUNDS_TASK.problem, backend, ServerStyle(), Sampling())
+        levels = levels_of('model', model, None, len(answers))
+        outcome = plan_with_levels(levels, ROUNDS_TASK.verify, 60.0, read=ROUNDS_TASK.steps_of)
+        return outcome, [request['messages'][-1]['content'] for request in server.requests]
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'told'),
+    [
+        (FLAT, '(always (>= (charge) 5)): (>= (charge) 5) must hold in every state and does not, '
+         'at 0.801 s ((charge) is 0)'),
+        (LATE, '(within 2 (seen b)): (seen b) must hold within 2 s and does not, at 2 s, but only '
+         'at 2.403 s'),
+        (DIMMED, 'step 2 (look a) lasts until 1.3 s and needs all the time (lamp), which does not '
+         'hold from 1 s on, after the start of step 3 (dim)'),
+        (RIGHT_TIMED.replace('[0.4]', '[0.2]'), 'step 2 (look a) takes 0.2 s, and its duration '
+         'must be 0.4 s'),
+        ('(load) [0.8]\n(look a) [0.4]\n(look b) [0.4]', 'a step has no time'),
+        (f'First (look a).\n```\n{RIGHT_TIMED}\n```', 'a sentence'),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_what_broke_with_its_values(wrong: str, told: str) -> None:
+    outcome, asked = asked_at_server(wrong, RIGHT_TIMED)
+    assert [attempt.verdict.ok for attempt in outcome.attempts] == [False, True]
+    assert told in asked[1]
+    assert outcome.plan == outcome.attempts[1].plan
+
+
+def test_the_prompt_says_how_times_are_written() -> None:
+    _, [asked] = asked_at_server(RIGHT)
+    assert 'are seconds since the start of the plan' in asked
+    assert '0.000: (action object1 object2) [5.000]' in asked
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        RIGHT,
+        f'<think>(load) first?</think>\nHere it is:\n\n```pddl\n{RIGHT_TIMED}\n```\nIt takes 2 s.',
+        '1. 0.0: (load) [0.8]\n2. 0.81: (look a) [0.4]\n3. 1.22: (look b) [0.4]',
+        '- `0.0: (load) [0.8]`\n- `0.81: (look a) [0.4]`,\n- `1.22: (look b) [0.4]`\n\nDone.',
+    ],
+)
+def test_a_plan_is_read_with_the_times_that_a_chat_model_writes(answer: str) -> None:
+    outcome, _ = asked_at_server(answer)
+    [attempt] = outcome.attempts
+    assert attempt.verdict.ok, attempt.verdict.reason
+    assert [str(step) for step in attempt.plan.steps] == ['(load)', '(look a)', '(look b)']
+
+
+def test_no_plan_is_taken_where_none_is_proved() -> None:
+    outcome, _ = asked_at_server(FLAT, LATE, DIMMED)
+    assert outcome.plan is None
+    assert len(outcome.attempts) == 3
