@@ -75,12 +75,12 @@ def _states(problem: Problem, places: SourceMap, domain: SourceMap) -> Iterator[
     """What looks wrong by the states that a plan can reach."""
     table = AtomTable(problem)
     start = table.encode(problem.init)
+    monitors = MonitorSet(problem, table)
     if compile_test(condition(problem.goal, table))(start):
         yield places.finding(
             WARNING, 'goal-holds', places.section(':goal'), 'the goal holds in the initial state',
             'the empty plan reaches it: ask for more',
         )  # fmt: skip
-    monitors = MonitorSet(problem, table)
     broken = {each.constraint for each in monitors.violated(monitors.start(start))}
     for constraint in problem.constraints:
         if constraint in broken:

@@ -26,7 +26,7 @@ from safegen_ros.pddl.model import (
     functions_of,
     walk,
 )
-from safegen_ros.pddl.writer import names_text
+from safegen_ros.pddl.writer import names_text, timed_text
 
 
 def deciding_functions(
@@ -64,6 +64,17 @@ def refuse_numbers(problem: Problem, what: str, cure: str) -> None:
         raise SafegenError(
             f'{what} does not know numbers, and plans of problem {problem.name} depend on '
             f'{names_text(sorted(functions), 5)}: {cure}',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
+
+
+def refuse_timed(problem: Problem, what: str) -> None:
+    """Raises `SafegenError` where something changes by itself, which `what` does not look at."""
+    if problem.timed:
+        raise SafegenError(
+            f'{what} does not know timed initial literals, and problem {problem.name} has '
+            f'{timed_text(problem.timed[0])}: plans with times are proved by safegen validate and '
+            'made by safegen solve with Kairos',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
 

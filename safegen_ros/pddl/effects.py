@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from decimal import Decimal
+
 from safegen_ros.pddl.expressions import is_number, read_expression, read_function, read_number
 from safegen_ros.pddl.facts import exact, value_of
 from safegen_ros.pddl.formulas import (
@@ -23,6 +26,7 @@ from safegen_ros.pddl.model import (
     NumericEffect,
     ObjectsByType,
     State,
+    TimedLiteral,
     Variables,
     conjuncts,
 )
@@ -95,12 +99,31 @@ def _changed(scope: Scope, group: Group) -> AtomFormula:
     return atom
 
 
-def read_initial(
-    scope: Scope, section: Group, objects: ObjectsByType
-) -> tuple[State, dict[Atom, Number]]:
-    """The atoms of an `(:init ...)`, most of a large problem, and the values of functions.
+@dataclass
+class Initial:
+    """What an `(:init ...)` says.
 
-    What is wrong in one is noted, and the rest read.
+    Attributes:
+        atoms: which are true at first.
+        values: of functions.
+        denied: atoms that are said to be false, as all are that are not stated (closed world).
+        timed: whether an atom is true from a time on [s].
+    """
+
+    atoms: State = frozenset()
+    values: dict[Atom, Number] = field(default_factory=dict)
+    denied: dict[Atom, Group] = field(default_factory=dict)
+    timed: dict[tuple[Decimal, Atom], bool] = field(default_factory=dict)
+
+    def literals(self) -> tuple[TimedLiteral, ...]:
+        """The timed literals, the first ones first."""
+        return tuple(TimedLiteral(*key, value) for key, value in sorted(self.timed.items()))
+
+
+def read_initial(scope: Scope, section: Group, objects: ObjectsByType) -> Initial:
+    """Reads an `(:init ...)`, most of a large problem.
+
+    What is wrong in one part is noted, and the rest read.
     """
     predicates = scope.domain.predicates
     kinds = {kind for wanted in predicates.values() for kind in wanted}
@@ -112,8 +135,7 @@ def read_initial(
         if head not in derived
     }
     atoms: set[Atom] = set()
-    values: dict[Atom, Number] = {}
-    denied: dict[Atom, Group] = {}  # closed world: an atom that is not stated is false
+    found = Initial()
     for index in range(1, len(section.items)):
         item = section.items[index]
         if isinstance(item, Group) and item.items:
@@ -125,12 +147,12 @@ def read_initial(
                 else:
                     atoms.add(item.items)  # type: ignore[arg-type]  # a tuple, with words only
                     continue
-        scope.reader.attempt(_read_other, scope, section, index, denied, values)
-    for both in denied.keys() & atoms:
-        scope.reader.note(
-            scope.reader.error(denied[both], 'an atom both true and false in :init', 'remove one')
-        )
-    return frozenset(atoms), values
+        scope.reader.attempt(_read_other, scope, section, index, found)
+    for both in found.denied.keys() & atoms:
+        what = 'an atom both true and false in :init'
+        scope.reader.note(scope.reader.error(found.denied[both], what, 'remove one'))
+    found.atoms = frozenset(atoms)
+    return found
 
 
 def _read_value(reader: Reader, group: Group) -> Number:
@@ -144,17 +166,11 @@ def _read_value(reader: Reader, group: Group) -> Number:
     return exact(read_number(reader, group, 2))
 
 
-def _read_other(
-    scope: Scope,
-    section: Group,
-    index: int,
-    denied: dict[Atom, Group],
-    values: dict[Atom, Number],
-) -> None:
+def _read_other(scope: Scope, section: Group, index: int, found: Initial) -> None:
     """Reads what is no plain atom of fitting objects, and mostly has to refuse it.
 
     Raises:
-        PddlError: it is neither `(not ATOM)` nor the value of a cost.
+        PddlError: it is neither `(not ATOM)`, nor the value of a function, nor a timed literal.
     """
     reader = scope.reader
     group = reader.group(section, index, 'an atom such as (on a b)')
@@ -162,20 +178,44 @@ def _read_other(
     if head == 'not':
         count_arguments(reader, group, 1)
         atom = _changed(scope, reader.group(group, 1, 'an atom such as (on a b)'))
-        denied[(atom.predicate, *atom.terms)] = group
+        found.denied[(atom.predicate, *atom.terms)] = group
     elif head == '=':
         count_arguments(reader, group, 2)
         function = read_function(scope, group, 1)
         value = _read_value(reader, group)
-        if values.setdefault((function.predicate, *function.terms), value) != value:
+        if found.values.setdefault((function.predicate, *function.terms), value) != value:
             raise reader.error(group, f'{function.predicate} has two values', 'remove one')
     elif head == 'at' and len(group.items) == 3 and is_number(group.items[1]):
-        raise reader.unsupported(
-            group, 'a timed initial literal', 'state only what holds at the start in :init'
-        )
+        _read_timed(scope, group, found)
     elif head in CONNECTIVES and head not in declared:
         raise reader.error(
             group, f'{head!r} in :init, which lists atoms', 'list the atoms one after the other'
         )
     else:
         _changed(scope, group)
+
+
+def _read_timed(scope: Scope, group: Group, found: Initial) -> None:
+    """Reads `(at TIME ATOM)` or `(at TIME (not ATOM))`."""
+    reader = scope.reader
+    if not scope.domain.durative:
+        raise reader.unsupported(
+            group,
+            'a timed initial literal in a domain without durative actions',
+            'state only what holds at the start in :init, or write (:durative-action ...)',
+        )
+    time = read_number(reader, group, 1)
+    if time < 0:
+        raise reader.error_in(group, 1, f'{time} is before the start', 'write a time from 0 on')
+    stated = reader.group(group, 2, 'an atom such as (open door), or (not (open door))')
+    if stated.head == '=' and '=' not in scope.domain.predicates:
+        raise reader.unsupported(
+            group, 'a number that changes at a time', 'change it by an action, or not at all'
+        )
+    value = stated.head != 'not'
+    if not value:
+        count_arguments(reader, stated, 1)
+        stated = reader.group(stated, 1, 'an atom such as (open door)')
+    atom = _changed(scope, stated)
+    if found.timed.setdefault((time.copy_abs(), (atom.predicate, *atom.terms)), value) != value:
+        raise reader.error(group, f'an atom both true and false at {time}', 'remove one')

@@ -43,15 +43,17 @@ def read_number(reader: Reader, group: Group, index: int) -> Decimal:
         raise reader.error_in(
             group, index, f'{text[:40]!r} is not a number', 'write a number such as 2.5'
         )
-    if len(text) > _LONGEST:
+    number = Decimal(text)
+    length = max(len(text), len(f'{number:f}'))  # as it is written again
+    if length > _LONGEST:
         raise reader.error_in(
             group,
             index,
-            f'a number of {len(text):,} characters, more than {_LONGEST}',
+            f'a number of {length:,} characters, more than {_LONGEST}',
             'round it',
             ErrorCode.TASK_TOO_LARGE,
         )
-    return Decimal(text)
+    return number
 
 
 def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:

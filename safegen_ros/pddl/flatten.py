@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from safegen_ros.pddl.deciding import deciding_functions
+from safegen_ros.pddl.deciding import deciding_functions, refuse_timed
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.formulas import substitute
@@ -158,7 +158,11 @@ def sequential(problem: Problem) -> Problem:
 
     A deadline becomes `sometime`, and a window asks for nothing: only `verify.temporal` can tell
     whether they are kept. A problem without durative actions is returned as it is.
+
+    Raises:
+        SafegenError: it has timed initial literals.
     """
+    refuse_timed(problem, 'what follows a plan step by step')
     if not problem.domain.durative:
         return problem
     constraints = [relaxed for c in problem.constraints for relaxed in _untimed(c)]

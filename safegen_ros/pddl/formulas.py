@@ -28,11 +28,14 @@ from safegen_ros.pddl.model import (
     Not,
     Or,
     Preference,
+    Problem,
     SoftRule,
     Variables,
     functions_of,
+    quantified,
     subformulas,
     terms_of,
+    walk,
     with_subformulas,
 )
 from safegen_ros.pddl.scope import (
@@ -336,3 +339,26 @@ def _instance(formula: Formula, names: tuple[str, ...]) -> Callable[[_Pairs], Fo
 def _terms(terms: tuple[str, ...], names: tuple[str, ...]) -> Callable[[_Pairs], tuple[str, ...]]:
     places = [(term, names.index(term) if term in names else -1) for term in terms]
     return lambda pairs: tuple([t if place < 0 else pairs[place][1] for t, place in places])
+
+
+def named_objects(problem: Problem, formulas: Iterable[Formula]) -> frozenset[str]:
+    """The objects that formulas name; all where one quantifies or speaks of a derived atom."""
+    found: set[str] = set()
+    derived = problem.domain.derived_predicates()
+    for formula in formulas:
+        atoms = (each for each in walk(formula) if isinstance(each, AtomFormula))
+        if quantified(formula) or any(atom.predicate in derived for atom in atoms):
+            return frozenset(problem.objects)
+        found.update(term for part in walk(formula) for term in terms_of(part))
+    return frozenset(problem.objects) & found
+
+
+def constraint_objects(problem: Problem) -> frozenset[str]:
+    """The objects that constraints name; all of them where one of them quantifies inside."""
+    arguments = (formula for each in problem.constraints for formula in each.arguments)
+    return named_objects(problem, arguments)
+
+
+def goal_objects(problem: Problem) -> frozenset[str]:
+    """The objects that the goal names; all of them where it quantifies."""
+    return named_objects(problem, [problem.goal])

@@ -367,6 +367,15 @@ class ObjectsByType(dict[str, tuple[str, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
+class TimedLiteral:
+    """What becomes true or false by itself at a time of the plan [s]."""
+
+    time: Decimal
+    atom: Atom
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """A problem with its domain.
 
@@ -381,6 +390,8 @@ class Problem:
             preconditions stand in the actions (`Action.wishes`).
         spelling: actions and objects that the texts have with capitals, as they have them; see
             `Plan.spelt`.
+        timed: timed initial literals in the order of their times, of a domain with durative
+            actions only; none makes true what another one makes false at that time.
     """
 
     name: str
@@ -394,6 +405,7 @@ class Problem:
     values: Mapping[Atom, Number] = field(default_factory=dict)
     preferences: tuple[Preference, ...] = ()
     spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
+    timed: tuple[TimedLiteral, ...] = ()
 
     def objects_by_type(self) -> ObjectsByType:
         """The objects that a variable of each type ranges over, in order of declaration."""
@@ -475,26 +487,3 @@ def functions_of(*found: Comparison | Expression) -> Iterator[AtomFormula]:
 def quantified(formula: Formula) -> list[Variables]:
     """The variable lists of the quantifiers in a formula, from the outside in."""
     return [each.variables for each in walk(formula) if isinstance(each, (Forall, Exists))]
-
-
-def named_objects(problem: Problem, formulas: Iterable[Formula]) -> frozenset[str]:
-    """The objects that formulas name; all where one quantifies or speaks of a derived atom."""
-    found: set[str] = set()
-    derived = problem.domain.derived_predicates()
-    for formula in formulas:
-        atoms = (each for each in walk(formula) if isinstance(each, AtomFormula))
-        if quantified(formula) or any(atom.predicate in derived for atom in atoms):
-            return frozenset(problem.objects)
-        found.update(term for part in walk(formula) for term in terms_of(part))
-    return frozenset(problem.objects) & found
-
-
-def constraint_objects(problem: Problem) -> frozenset[str]:
-    """The objects that constraints name; all of them where one of them quantifies inside."""
-    arguments = (formula for each in problem.constraints for formula in each.arguments)
-    return named_objects(problem, arguments)
-
-
-def goal_objects(problem: Problem) -> frozenset[str]:
-    """The objects that the goal names; all of them where it quantifies."""
-    return named_objects(problem, [problem.goal])

@@ -65,12 +65,15 @@ class InitialFacts:
 
 
 def changed_predicates(problem: Problem) -> frozenset[str]:
-    """The predicates of which some action adds or deletes an atom, and derived ones."""
+    """The predicates of atoms that an action or the time changes, and derived ones."""
     return problem.domain.derived_predicates().union(
-        atom.predicate
-        for schema in problem.domain.actions.values()
-        for effect in schema.effects
-        for atom in (*effect.add, *effect.delete)
+        (literal.atom[0] for literal in problem.timed),
+        (
+            atom.predicate
+            for schema in problem.domain.actions.values()
+            for effect in schema.effects
+            for atom in (*effect.add, *effect.delete)
+        ),
     )
 
 

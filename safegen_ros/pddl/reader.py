@@ -48,14 +48,14 @@ REQUIREMENTS = frozenset(
         ':disjunctive-preconditions', ':existential-preconditions', ':universal-preconditions',
         ':quantified-preconditions', ':conditional-effects', ':action-costs', ':durative-actions',
         ':duration-inequalities', ':numeric-fluents', ':fluents', ':derived-predicates',
-        ':preferences',
+        ':preferences', ':timed-initial-literals',
     }
 )  # fmt: skip
 """What a text may require and use."""
 
 UNUSED_REQUIREMENTS = frozenset(
     {
-        ':domain-axioms', ':timed-initial-literals', ':goal-utilities',
+        ':domain-axioms', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
         ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
     }
@@ -186,7 +186,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     objects_of = problem.objects_by_type()
     wishes = list(domain.wishes)
     scope = Scope(reader, domain, objects, wishes=wishes)
-    init, values = read_initial(scope.hard(), sections[':init'], objects_of)
+    initial = read_initial(scope.hard(), sections[':init'], objects_of)
     goal = _section(scope, sections, ':goal', read_formula)
     tree = _section(scope, sections, ':constraints', read_constraints)
     metric = None
@@ -194,7 +194,14 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         names = wish_names(domain, wishes)
         metric = reader.attempt(read_metric, scope, sections[':metric'], names)
     reader.finish()
-    problem = replace(problem, init=init, goal=goal or And(()), metric=metric, values=values)
+    problem = replace(
+        problem,
+        init=initial.atoms,
+        goal=goal or And(()),
+        metric=metric,
+        values=initial.values,
+        timed=initial.literals(),
+    )
     trees = [each for each in (domain.constraint_tree, tree) if each is not None]
     if sum(constraint_size(each, objects_of)[0] for each in trees) > MAX_CONSTRAINTS:
         trees = list(map(with_inner_quantifiers, trees))

@@ -38,6 +38,7 @@ from safegen_ros.pddl.model import (
     Or,
     Problem,
     SoftRule,
+    TimedLiteral,
     Variables,
     conjuncts,
 )
@@ -53,6 +54,12 @@ def names_text(names: Collection[str], limit: int = 20) -> str:
 def atom_text(atom: Atom) -> str:
     """A ground atom, `(on b1 b2)`."""
     return f'({" ".join(atom)})'
+
+
+def timed_text(literal: TimedLiteral) -> str:
+    """A timed literal, `(at 9 (not (open shop)))`."""
+    text = atom_text(literal.atom)
+    return f'(at {literal.time:f} {text if literal.value else f"(not {text})"})'
 
 
 def formula_text(formula: Formula, typed: bool = False) -> str:
@@ -198,6 +205,7 @@ def problem_text(problem: Problem) -> str:
             f'(= {atom_text(function)} {value_text(value)})'
             for function, value in sorted(problem.values.items())
         ),
+        *_indented(map(timed_text, problem.timed)),
         '  )',
         f'  (:goal {formula_text(problem.goal, typed)})',
     ]

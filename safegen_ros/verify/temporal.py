@@ -8,6 +8,9 @@ until the next one. What an action asks for over all of its time holds in every 
 between its start and its end. Two happenings of which one changes what the other needs, or undoes
 what the other does, must be `EPSILON` apart: no clock can tell which of them is first. Numbers are
 exact, and so are times.
+
+Timed initial literals are happenings, too, also those behind the last step: the world goes on
+without the plan, and the goal must hold in the last state.
 """
 
 from __future__ import annotations
@@ -42,11 +45,11 @@ class _Lasting:
 
 @dataclass(frozen=True, slots=True)
 class _Happening:
-    """The start or the end of a step, or a step that takes no time.
+    """The start or the end of a step, a step that takes no time, or the literals of a time.
 
     Attributes:
         time: when it happens [s].
-        index: of its step.
+        index: of its step; -1 for timed literals.
         action: what it needs and changes.
         which: of its step, `the start of ` or `the end of `; empty for a step without a duration.
         begins: what its step asks for from then on; None for another happening than a start.
@@ -135,7 +138,7 @@ class _Run:
         return self._proved()
 
     def _happenings(self) -> list[_Happening]:
-        found = []
+        found = [_Happening(time, -1, each, '') for time, each in self._proof.actions.literals]
         pairs = zip(self._plan.steps, self._plan.times, strict=True)
         for index, (step, (start, duration)) in enumerate(pairs):
             begin = Fraction(start)
@@ -231,7 +234,7 @@ class _Run:
                 over = (*proof.actions.table.atoms(both), *sorted(numbers))
                 atoms = [atom_text(each) for each in over]
                 raise _Refused(
-                    happening.index,
+                    max(happening.index, other.index) if happening.index < 0 else happening.index,
                     f'at {_seconds(happening.time)} s {self._told(other)} and '
                     f'{self._told(happening)} interfere over {joined(atoms, " ")}: '
                     f'put them {_seconds(EPSILON)} s apart or more',
@@ -260,6 +263,8 @@ class _Run:
 
     def _told(self, happening: _Happening) -> str:
         """A happening in words, `the start of step 1 (move a b)`."""
+        if happening.index < 0:
+            return f'the timed literals of {_seconds(happening.time)} s'
         return happening.which + _name(self._plan, happening.index)
 
     def _moment(self, state: int | None = None) -> str:
@@ -272,8 +277,9 @@ class _Run:
         return f'from {_seconds(together[0].time)} s on, after {names}'
 
     def _maker(self, state: int) -> int:
-        """The first step that made a state; -1 for the initial one."""
-        return min(each.index for each in self._after[state - 1]) if state else -1
+        """The first step that made a state; -1 for the initial one, or where none did."""
+        made = self._after[state - 1] if state else ()
+        return min((each.index for each in made if each.index >= 0), default=-1)
 
     def _fraction(self) -> float:
         held = [test(self._state) for _, test in self._proof.goals]
@@ -305,7 +311,8 @@ class _Run:
         broken = bool(self._broken) and len(self._plan) > 0
         return Verdict(
             Category.SAFETY_VIOLATION, f'{self._moment(first)}: {joined(now, "; ")}',
-            max(self._maker(first), 0) if broken else -1, len(self._plan), self._fraction(),
+            (self._maker(first) if first else 0) if broken else -1, len(self._plan),
+            self._fraction(),
             found, (), first,
         )  # fmt: skip
 
@@ -338,10 +345,9 @@ class _Run:
 
     def _proved(self) -> Verdict:
         asked = 'every constraint is satisfied' if self._clocks else 'no constraint is set'
-        reason = (
-            f'all {len(self._plan)} steps can be done in {_seconds(self._time)} s, the goal holds, '
-            f'{asked}'
-        )
+        ends = (Fraction(start) + Fraction(duration) for start, duration in self._plan.times)
+        end = _seconds(max(ends, default=Fraction(0)))
+        reason = f'all {len(self._plan)} steps can be done in {end} s, the goal holds, {asked}'
         if self._proof.problem.notes:
             reason += f'; a constraint asks for nothing: {joined(self._proof.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, len(self._plan), 1.0)

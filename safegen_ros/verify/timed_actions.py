@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
+from itertools import groupby
+from operator import attrgetter
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.expressions import bound
@@ -17,6 +19,7 @@ from safegen_ros.pddl.ground import GroundAction, Grounder, NumericAction
 from safegen_ros.pddl.model import (
     DURATION,
     Action,
+    And,
     Atom,
     AtomFormula,
     Comparison,
@@ -73,12 +76,18 @@ class TimedActions:
         actions = {n: each for n, each in domain.actions.items() if n not in domain.durative}
         for name, action in domain.durative.items():
             actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
+        literals = _literal_actions(problem)
+        actions |= {action.name: action for action in literals.values()}
         self._parts = replace(problem, domain=replace(domain, actions=actions))
         self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking)
         self._derived = domain.derived_predicates()
         self._grounding = Grounder(self._parts, self.table)
         self._lasting: dict[str, Grounder] = {}  # of actions whose effects depend on a duration
         self.numbers = self.table.numbers or NumberTable(problem, frozenset(), True)
+        self.literals = [
+            (Fraction(time), self._grounding.action(Step(action.name, ())))
+            for time, action in literals.items()
+        ]
         self._reads: dict[Step, int] = {}
         self._touched: dict[Step, Touched] = {}
         self._bounds: dict[Step, list[tuple[str, Evaluate]]] = {}
@@ -135,7 +144,7 @@ class TimedActions:
         return self.table.closed((changed & ~deleted) | added)
 
     def ended(self, plan: Plan) -> tuple[int, Fraction]:
-        """The state at the end of a proved plan, and the time of its last happening [s].
+        """The state at the end of a proved plan, and the time at which its last step ends [s].
 
         Raises:
             NoNumber: a number cannot be changed.
@@ -146,10 +155,13 @@ class TimedActions:
             first, *last = self.happenings(step, duration)
             moments.setdefault(Fraction(start), []).append(first)
             moments.setdefault(Fraction(start) + Fraction(duration), []).extend(last)
+        end = max(moments, default=Fraction(0))
+        for time, action in self.literals:
+            moments.setdefault(time, []).append(action)
         state = self.table.encode(self.problem.init)
         for moment in sorted(moments):
             state = self.after(moments[moment], state)
-        return state, max(moments, default=Fraction(0))
+        return state, end
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""
@@ -290,6 +302,20 @@ def changes(action: GroundAction, state: int) -> tuple[int, int]:
             more |= added
             less |= deleted
     return more, less
+
+
+def _literal_actions(problem: Problem) -> dict[Decimal, Action]:
+    """What the timed literals of each time do, as an action without conditions."""
+    found: dict[Decimal, Action] = {}
+    for time, together in groupby(problem.timed, attrgetter('time')):
+        effects = []
+        for each in together:
+            atoms = (AtomFormula(each.atom[0], each.atom[1:]),)
+            effects.append(
+                Effect((), And(()), atoms, ()) if each.value else Effect((), And(()), (), atoms)
+            )
+        found[time] = Action(f'at {time:f}', (), And(()), tuple(effects))
+    return found
 
 
 def _part_name(moment: Moment, name: str) -> str:

@@ -64,6 +64,7 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
             replace(c, arguments=tuple(map(_formula, c.arguments)), binding=()) for c in constraints
         ),
         values={(f'f-{a[0]}', *map(term, a[1:])): v for a, v in problem.values.items()},
+        timed=tuple(replace(each, atom=_fact(each.atom)) for each in problem.timed),
     )
     steps = [Step(f'a-{step.action}', tuple(map(term, step.arguments))) for step in plan.steps]
     return _with_copies(asked), Plan(tuple(steps), plan.times)

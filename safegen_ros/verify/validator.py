@@ -98,6 +98,10 @@ class Validator:
         self._over_time = TemporalProof(problem) if problem.domain.durative else None
         self._table = AtomTable(problem)
         self._grounder = Grounder(problem, self._table)
+        self._soft = has_wishes(problem)
+        self._actions = ''  # the names of all, once asked for
+        if self._over_time is not None:
+            return  # what follows is for steps without time
         self._monitors = MonitorSet(problem, self._table)
         goals = goal_tests(problem, self._table)
         self._goals = [(formula_text(formula), test) for formula, test in goals]
@@ -107,8 +111,6 @@ class Validator:
         state = self._table.encode(problem.init)
         self._start = self._place(state, self._monitors.start(state))
         self._told: dict[int, tuple[str, str]] = {}
-        self._soft = has_wishes(problem)
-        self._actions = ''  # the names of all, once asked for
 
     def verify(self, plan: Plan | str) -> Verdict:
         """The verdict on one plan."""
@@ -144,7 +146,7 @@ class Validator:
             steps = parse_plan(plan, timed=True) if isinstance(plan, str) else plan
         except PlanFormatError as error:
             return Verdict(Category.FORMAT_ERROR, error.message)
-        return self._not_a_step(_Reached(steps, 0, self._start)) or proof.verify(steps)
+        return self._not_a_step(steps) or proof.verify(steps)
 
     def _follow(self, place: _Place, step: Step) -> _Place | None:
         """Where a step leads; None when it is no action of the problem or does not apply."""
@@ -177,7 +179,9 @@ class Validator:
 
     def _stopped(self, at: _Reached) -> Verdict:
         """The verdict on a plan whose next step cannot be followed, or comes too late."""
-        unreadable = self._not_a_step(at)  # before all else, however late in the plan it is
+        unreadable = self._not_a_step(
+            at.plan, at.index
+        )  # before all else, however late in the plan it is
         if unreadable is not None:
             return unreadable
         return self._broken(at) if at.place.broken else self._inapplicable(at)
@@ -199,12 +203,11 @@ class Validator:
             reason += f'; a constraint asks for nothing: {joined(self.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, at.index, 1.0)
 
-    def _not_a_step(self, at: _Reached) -> Verdict | None:
-        """The verdict on a plan of which some step from here on is no action of the problem."""
-        plan = at.plan
-        if self._grounder.are_known(plan.steps[at.index :]):
+    def _not_a_step(self, plan: Plan, first: int = 0) -> Verdict | None:
+        """The verdict on a plan with a step, from the first on, that is no action."""
+        if self._grounder.are_known(plan.steps[first:]):
             return None
-        for index in range(at.index, len(plan)):
+        for index in range(first, len(plan)):
             try:
                 self._grounder.check(plan.steps[index])
             except KeyError:

@@ -170,7 +170,7 @@ PROBLEMS = {
     'no number': (_problem('(= (fee) (total-cost))'), 3, 10, 'expected a number, found a list'),
     'a word': (_problem('(= (fee) much)'), 3, 10, "'much' is not a number"),
     'objects': (_problem('(= p q)'), 3, 4, 'expected a function such as'),
-    'timed literal': (_problem('(at 5 (open))'), 3, 1, 'a timed initial literal is not supported'),
+    'timed literal': (_problem('(at 5 (open))'), 3, 1, 'without durative actions is not supported'),
     'violations': (_problem(rest='(:metric minimize (is-violated p1))'), 5, 19, "'p1' is not the"),
     'deep violations': (
         _problem(rest='(:metric minimize (+ (fee) (* 2 (is-violated p1))))'), 5, 33, "'p1' is not",

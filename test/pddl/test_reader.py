@@ -160,7 +160,10 @@ def test_unsupported_features_are_refused_by_name(feature: str) -> None:
     ('text', 'feature'),
     [
         (_problem(constraints='(:length 3)'), ':length'),
-        (_problem(init='(at 5 (open))'), 'a timed initial literal'),
+        (
+            _problem(init='(at 5 (open))'),
+            'a timed initial literal in a domain without durative actions',
+        ),
         (_problem(goal='(or (preference a (open)))'), 'a preference in this place'),
     ],
 )

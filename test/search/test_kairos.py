@@ -70,6 +70,30 @@ def test_it_finds_what_the_own_search_finds(seed: int) -> None:
     assert len(best.plan) == wanted
 
 
+SHOP = read_domain("""(define (domain shop) (:predicates (open) (bought) (paid))
+  (:durative-action buy :parameters () :duration (= ?duration 2) :condition (over all (open))
+    :effect (at end (bought)))
+  (:durative-action pay :parameters () :duration (= ?duration 1) :condition (at start (bought))
+    :effect (at end (paid))))""")
+
+
+@INSTALLED
+@pytest.mark.parametrize(('close', 'solvable'), [(12, True), (10, False)])
+def test_it_waits_for_timed_literals(close: int, solvable: bool) -> None:
+    problem = read_problem(
+        f'(define (problem p) (:domain shop) (:init (at 9 (open)) (at {close} (not (open))))'
+        '(:goal (and (paid) (not (open)))))',
+        SHOP,
+    )
+    if solvable:
+        found = solve(problem, time_limit_s=PATIENCE_S)
+        assert (found.route, [step.action for step in found.plan.steps]) == (KAIROS, ['buy', 'pay'])
+        assert 9 <= found.plan.times[0][0] <= 10
+    else:
+        with pytest.raises(Unsolvable):
+            _solve(problem)
+
+
 @INSTALLED
 def test_the_route_is_named() -> None:
     problem = _towers(5)

@@ -21,6 +21,7 @@ from safegen_ros.pddl.model import (
     Effect,
     Moment,
     Problem,
+    TimedLiteral,
     conjuncts,
     walk,
 )
@@ -96,7 +97,21 @@ def problem(rng: random.Random, numbers: bool = False) -> Problem:
     facts = frozenset(filter(is_value, found.init))  # other functions decide now
     values = {**found.values, **dict(map(told_value, facts))}
     init = found.init - facts
-    return settled(replace(found, domain=domain, constraints=constraints, init=init, values=values))
+    found = replace(found, domain=domain, constraints=constraints, init=init, values=values)
+    return settled(replace(found, timed=_timed(rng, found) if rng.random() < 0.4 else ()))
+
+
+def _timed(rng: random.Random, problem: Problem) -> tuple[TimedLiteral, ...]:
+    """Random timed literals, on the grid of the plans."""
+    objects, drawn = problem.objects_by_type(), {}
+    predicates = sorted(problem.domain.predicates.keys() - problem.domain.derived_predicates())
+    for _ in range(rng.randint(1, 4)):
+        predicate = rng.choice(predicates)
+        ranges = [objects[kind] for kind in problem.domain.predicates[predicate]]
+        if all(ranges):
+            atom = (predicate, *map(rng.choice, ranges))
+            drawn[Decimal(rng.randint(0, 12)) / 2, atom] = rng.random() < 0.5
+    return tuple(TimedLiteral(*key, value) for key, value in sorted(drawn.items()))
 
 
 def _durative(rng: random.Random, action: Action) -> DurativeAction:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,19 +16,26 @@ import pytest
 from hypothesis import given, settings
 from support import strategies, temporal
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.lint.engine import lint
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.model import Action, And, AtomFormula, Constraint, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.record.present.constraint_status import lights, lights_html
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.prompts.slots import slotted
 from safegen_ros.tasks.pddl3.task import verify_step
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import val
+from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
+from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.temporal import TemporalProof
 from safegen_ros.verify.timed_actions import TimedActions, Touched
 from safegen_ros.verify.val_faults import unanswerable
@@ -50,6 +59,8 @@ DOMAIN = read_domain("""(define (domain lab)
     :condition () :effect (at end (open)))
   (:durative-action look :parameters () :duration (= ?duration 1)
     :condition () :effect (when (at start (warm)) (at start (seen))))
+  (:durative-action enter :parameters () :duration (= ?duration 1)
+    :condition (at start (open)) :effect (at end (not (open))))
   (:action push :parameters () :precondition (warm) :effect (open)))""")
 
 
@@ -182,6 +193,103 @@ def test_the_search_takes_one_step_at_a_time() -> None:
         single(_problem('(within 6 (seen))', goal='(seen)'))
     with pytest.raises(SearchLimit, match='steps that overlap are not searched for'):
         single(_problem('(always (not (lit)))', goal='(seen)'))
+
+
+TIMED = '(lit) (at 3 (open)) (at 9 (not (lit))) (at 9 (not (open)))'
+
+
+@pytest.mark.parametrize(
+    ('plan', 'constraint', 'category', 'step', 'said'),
+    [
+        ('0: (wait) [2]', '', SUCCESS, -1, 'in 2 s'),
+        ('4.001: (heat) [5]', '', PRECONDITION, 0,
+         'step 1 (heat) lasts until 9.001 s and needs all the time (lit), which does not hold from '
+         '9 s on, after the timed literals of 9 s'),
+        ('4: (heat) [5]', '', SUCCESS, -1, ''),
+        ('3.001: (enter) [1]', '', SUCCESS, -1, ''),
+        ('3: (enter) [1]', '', PRECONDITION, 0, 'at 3 s the start of step 1 (enter) needs (open)'),
+        ('9: (enter) [1]', '', PRECONDITION, 0,
+         'at 9 s the timed literals of 9 s and the start of step 1 (enter) interfere over (open)'),
+        ('9.0005: (blink) [1]', '', PRECONDITION, 0, 'needs (lit)'),
+        ('', '(within 3 (open))', SUCCESS, -1, 'all 0 steps'),
+        ('', '(within 2.9 (open))', Category.SAFETY_VIOLATION, -1, 'does not, at 2.9 s'),
+        ('0: (wait) [2]', '(always (lit))', Category.SAFETY_VIOLATION, -1,
+         'from 9 s on, after the timed literals of 9 s: constraint (always (lit))'),
+        ('12: (wait) [2]', '(hold-during 4 10 (open))', Category.SAFETY_VIOLATION, -1, 'at 9 s'),
+        ('12: (wait) [2]', '(hold-during 3 9 (open))', SUCCESS, -1, 'in 14 s'),
+        ('', '(at end (lit))', Category.SAFETY_VIOLATION, -1, 'after the timed literals of 9 s'),
+    ],
+)  # fmt: skip
+def test_timed_literals_happen_by_themselves(
+    plan: str, constraint: str, category: Category, step: int, said: str
+) -> None:
+    problem = _problem(constraint, init=TIMED)
+    verdict = verify(problem, parse_plan(plan, timed=True) if plan else Plan(()))
+    assert (verdict.category, verdict.failing_step) == (category, step), verdict.reason
+    assert said in verdict.reason
+
+
+def test_a_goal_must_hold_behind_the_last_timed_literal() -> None:
+    problem = _problem(init=TIMED, goal='(and (open) (lit))')
+    verdict = verify(problem, '4: (wait) [2]')
+    assert verdict.category is Category.GOAL_NOT_SATISFIED
+    assert verdict.unsatisfied == ('(open)', '(lit)')
+    assert verify(problem, '9: (wait) [2] 9: (blink) [1]').category is PRECONDITION
+    assert verify(_problem(init=TIMED, goal='(open)'), '9: (wait) [2]').ok
+
+
+def test_timed_literals_are_written_as_they_are_read() -> None:
+    problem = _problem(init=f'(at 9.50 (not (warm))) {TIMED}')
+    assert [(each.time, each.atom, each.value) for each in problem.timed] == [
+        (Decimal(3), ('open',), True), (Decimal(9), ('lit',), False),
+        (Decimal(9), ('open',), False), (Decimal('9.5'), ('warm',), False),
+    ]  # fmt: skip
+    assert '(at 9.50 (not (warm)))' in problem_text(problem)
+    assert read_problem(problem_text(problem), DOMAIN) == problem
+
+
+@pytest.mark.parametrize(
+    ('literals', 'said'),
+    [
+        ('(at 3 (open)) (at 3.0 (not (open)))', 'an atom both true and false at 3.0'),
+        ('(at -1 (open))', '-1 is before the start'),
+        ('(at 3 (= (path) 2))', 'a number that changes at a time is not supported'),
+        ('(at 3 (shut))', "predicate 'shut' is not declared"),
+        ('(at 3 open)', 'expected an atom such as'),
+    ],
+)
+def test_a_wrong_timed_literal_is_refused(literals: str, said: str) -> None:
+    with pytest.raises(PddlError, match=re.escape(said)):
+        _problem(init=literals)
+
+
+@pytest.mark.parametrize(
+    'follow',
+    [
+        Shield,
+        SymbolicCell,
+        lambda problem: slotted(replace(problem, domain=FLAGS)),
+        partial(solve, route='in-process'),
+        partial(solve, route='fast-downward'),
+        lambda problem: RunMonitor(problem, Plan(())),
+        lambda problem: verify_step(problem, '(wait)'),
+        lambda problem: verify(replace(problem, domain=replace(DOMAIN, durative={})), '(wait)'),
+    ],
+)
+def test_what_takes_steps_without_time_refuses_timed_literals(
+    follow: Callable[[Problem], object],
+) -> None:
+    with pytest.raises(SafegenError, match='does not know timed initial literals') as caught:
+        follow(_problem(init=TIMED))
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_a_record_has_no_lights_where_the_time_changes_the_world() -> None:
+    problem = _problem('(always (lit))', init=TIMED)
+    assert lights_html(lights(problem, parse_plan('(wait)').steps)) == ''
+    found = lint((domain_text(DOMAIN), 'd'), (problem_text(problem), 'p'))
+    (finding,) = (each for each in found if each.rule == 'not-looked-at')
+    assert 'timed initial literals' in finding.what
 
 
 ROBOT = read_domain("""(define (domain robot)

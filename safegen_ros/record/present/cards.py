@@ -76,7 +76,7 @@ def attempt_html(
     }
     if attempt.steps:
         told['steps'] = steps_html(attempt.steps, problem, fails=failing, most=most)
-    if problem is not None and 0 < len(steps) <= MOST_LIT:
+    if problem is not None and not problem.timed and 0 < len(steps) <= MOST_LIT:
         fail = verdict.failing_state if verdict.failing_state >= 0 and not verdict.ok else None
         shown = lights(problem, steps)
         whole = len(shown[-1].standings) > len(steps) and fail in (None, len(steps))

@@ -72,7 +72,12 @@ def lights(problem: Problem, steps: Sequence[Step]) -> tuple[Light, ...]:
 
 
 def lights_observed(problem: Problem, states: Sequence[State]) -> tuple[Light, ...]:
-    """The same for states that were observed; the first one is the initial state."""
+    """The same for states that were observed; the first one is the initial state.
+
+    There are none where something changes by itself: steps alone do not show it.
+    """
+    if problem.timed:
+        return ()
     table = AtomTable(problem, fold_static=False)
     monitors = MonitorSet(problem, table)
     goals = goal_tests(problem, table)
@@ -146,6 +151,8 @@ def lights_html(
         ended: whether no step comes any more.
         planned: whether these are the states of a plan, which nobody need have executed.
     """
+    if not shown:
+        return ''
     now = fail if now is None else now
     drawn = [
         {

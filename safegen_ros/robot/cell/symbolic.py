@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.deciding import refuse_timed
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.moments import END, START, PlanMoment
@@ -57,6 +58,7 @@ class SymbolicCell:
         sample: Callable[[SymbolicSample], None] = lambda sample: None,
         disturb: Callable[[Step, State], State] = lambda step, state: state,
     ) -> None:
+        refuse_timed(problem, 'the symbolic cell')
         self._step_s = step_seconds
         self._factor = real_time_factor
         self._sample = sample

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from functools import partial
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.pddl.model import Problem, State, constraint_objects
+from safegen_ros.pddl.formulas import constraint_objects
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.moments import moment_of
 from safegen_ros.robot.cell.execution import Cell, ConcurrentStep
 from safegen_ros.robot.cell.settings import ALL

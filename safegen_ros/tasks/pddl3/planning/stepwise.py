@@ -18,7 +18,8 @@ from typing import Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.model import Problem, State, constraint_objects, goal_objects
+from safegen_ros.pddl.formulas import constraint_objects, goal_objects
+from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from safegen_ros.language.phrases import Phrases
-from safegen_ros.pddl.deciding import refuse_numbers
+from safegen_ros.pddl.deciding import refuse_numbers, refuse_timed
 from safegen_ros.pddl.model import And, Atom, Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.pruning import changed_predicates
@@ -68,6 +68,7 @@ def slotted(problem: Problem) -> SlottedProblem:
         SafegenError: a formula of it is too large (see `normal.normal_formula`).
     """
     refuse_numbers(problem, 'a prompt in the normal form', 'use another style')
+    refuse_timed(problem, 'a prompt in the normal form')
     kinds, told, usual = _kinds(problem)
     order = _order(problem, told)
     names = _names(problem, order, kinds)
