@@ -16,13 +16,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.kept_runs import assert_same_again
 from support.waiting import wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.replay import reexecute, reverify
+from safegen_ros.record.replay import reexecute
 from safegen_ros.record.run_log import RunState, load_run
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.task import Pddl3Task
@@ -147,7 +148,7 @@ def test_a_plan_goes_from_one_verb_through_a_file_to_the_other(
     assert (values['result'], values['record']['plan_source']) == ('SUCCESS', 'client')
     assert values['record']['plan'] == plan.read_text(encoding='utf-8').splitlines()
     (folder,) = runs.iterdir()
-    assert not any(check.differences for check in reverify(load_run(folder).record))
+    assert_same_again(load_run(folder).record)
 
     plan.write_text('(unstack b2 b1) (putdown b2) (unstack b5 b3)', encoding='utf-8')
     status, out, error = _safegen(runs, 'execute', EXAMPLE, plan)
@@ -200,7 +201,7 @@ def test_a_killed_client_loses_nothing_that_it_showed(stack: Supervisor, tmp_pat
     assert len(record.attempts) == 1
     assert record.attempts[0].verdict.ok
     assert [step.step for step in record.steps] == list(record.plan[: len(record.steps)])
-    assert not any(check.differences for check in reverify(record))
+    assert_same_again(record)
     again = reexecute(record, load_scene())
     assert (again.outcome.steps_done, again.differences) == (record.steps_done, ())
     _await_end_of_that_goal()

@@ -6,13 +6,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from support.command_line import CommandLine
+from support.goals import WAIT_S, Endings
 from support.motion import Motion
+from support.one_process import Stack, one_process_stack
+from support.stopping import Operator
 from support.waiting import patient_file
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
+from safegen_ros.cli import operator as operator_verbs
+from safegen_ros.cli import stack_status
 from safegen_ros.client import Client
 
 REAL_TIME_FACTOR = 4.0
@@ -56,3 +63,45 @@ def motion(listener: Motion) -> Motion:
     """The executor's samples from the beginning of the test on."""
     listener.begin()
     return listener
+
+
+@pytest.fixture(scope='module')
+def operator(client: Client) -> Operator:
+    return Operator(client)
+
+
+@pytest.fixture
+def calmed(operator: Operator) -> Iterator[None]:
+    """What a test that has failed has left under way is no matter of the next one."""
+    yield
+    operator.calm()
+
+
+@pytest.fixture(scope='module')
+def endings(client: Client) -> Iterator[Endings]:
+    """The statuses of goals, of which each has one end."""
+    heard = Endings(client)
+    yield heard
+    heard.assert_one_each()
+
+
+@pytest.fixture
+def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
+    """The verbs of an operator; a busy machine is no reason to call a node or its news missing."""
+    monkeypatch.setattr(operator_verbs, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
+    monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
+    return CommandLine(monkeypatch, capfd)
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the parameters and journals of the stack in this process."""
+    return tmp_path_factory.mktemp('nodes')
+
+
+@pytest.fixture(scope='module')
+def in_process(ros_domain: int, folder: Path) -> Iterator[Stack]:
+    """A stack in this process, with a symbolic cell."""
+    with one_process_stack(folder) as made:
+        yield made

@@ -132,7 +132,3 @@ def test_what_ends_a_stack_in_a_motion_is_a_stop_for_the_next_one(
     cause = causes.get(node, f'{node} ended with signal SIGKILL')
     assert cause in stored.reason
     assert stored.state == (MOVING if node == '/executor' else STOPPED)
-    with _stack(ros_domain, tmp_path) as stack, Client() as client:
-        result = client.run(tower_order.problem_text, options=Options(strategy='search'))
-        assert 'the stack is stopped: ' in result.error_msg
-        assert result.steps_done == 0

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 from support.blocks_small import LASTING_PLAN, LASTING_TEXT, THREE, THREE_TEXT
 from support.executed import execute_plan
 from support.goals import WAIT_S, Feedback
-from support.one_process import Stack, one_process_stack
+from support.one_process import Stack
 from support.stopping import THREE_PLAN
 
 from safegen_msgs.action import RunTask
@@ -135,12 +135,6 @@ BY_FUNCTION: dict[ErrorCode, Callable[[], ErrorCode]] = {
 }
 
 
-@pytest.fixture(scope='module')
-def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with one_process_stack(tmp_path_factory.mktemp('nodes')) as made:
-        yield made
-
-
 def _code(result: Any) -> ErrorCode:
     assert result.error_msg
     return ErrorCode(result.error_code)
@@ -195,7 +189,9 @@ def _approval(stack: Stack, word: bool) -> ErrorCode:
         pending = approver.wait(WAIT_S)
         assert pending is not None
         assert approver.say(pending.digest, False, 'a test', '', WAIT_S).success
-    return _code(sent.result())
+    result = sent.result()
+    assert word or 'within 0.2 s' in result.error_msg
+    return _code(result)
 
 
 def _not_signed(stack: Stack) -> ErrorCode:
@@ -270,21 +266,21 @@ def test_a_code_of_a_function(code: ErrorCode) -> None:
 
 
 @pytest.mark.parametrize('code', list(BY_STACK), ids=lambda code: code.name)
-def test_a_code_of_the_stack(stack: Stack, code: ErrorCode) -> None:
-    stack.server.fault = ''
-    assert BY_STACK[code](stack) is code
+def test_a_code_of_the_stack(in_process: Stack, code: ErrorCode) -> None:
+    in_process.server.fault = ''
+    assert BY_STACK[code](in_process) is code
 
 
 def test_an_approval_that_a_held_up_planner_reads_late_moves_nothing(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
+    in_process: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its client and the operator were told meanwhile that nobody answers."""
-    approver = Approver(stack.client.node)
-    goal = stack.client.start_run(THREE_TEXT, options=replace(BY_SEARCH, approval=True))
+    approver = Approver(in_process.client.node)
+    goal = in_process.client.start_run(THREE_TEXT, options=replace(BY_SEARCH, approval=True))
     pending = approver.wait(WAIT_S)
     assert pending is not None
-    held_up_s = stack.planner.values['heartbeat_timeout'] + 1.0
-    monkeypatch.setattr(stack.planner.heartbeats, 'clock', lambda: boottime() + held_up_s)
+    held_up_s = in_process.planner.values['heartbeat_timeout'] + 1.0
+    monkeypatch.setattr(in_process.planner.heartbeats, 'clock', lambda: boottime() + held_up_s)
     approver.say(pending.digest, True, 'a test', '', WAIT_S)
     result = goal.result()
     assert ErrorCode(result.error_code) is ErrorCode.PLANNING_CANCELED, result.error_msg

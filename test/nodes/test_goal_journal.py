@@ -16,6 +16,7 @@ import pytest
 from support.blocks_small import LASTING_TEXT as LONG
 from support.blocks_small import THREE_TEXT as THREE
 from support.goals import WAIT_S, Feedback
+from support.kept_runs import assert_same_again
 from support.model_server import MODEL, ModelServer
 from support.stopping import THREE_PLAN, Operator
 from support.waiting import patient_file, wait_until
@@ -119,7 +120,7 @@ def test_a_goal_of_any_client_is_listed_shown_and_replayed(plain: PlainClient, r
     assert [world.done for world in record.worlds] == [1, 2, 3, 4]  # each step, as it was observed
     assert '(holding a)' in record.worlds[0].facts
     assert [g.action for g in kept.goals] == ['run_task', 'execute_plan']
-    assert not any(check.differences for check in reverify(record))
+    assert_same_again(record)
     assert why_not_executed(record) == ''
     assert not reexecute(record, load_scene()).differences
 
@@ -264,4 +265,4 @@ def test_what_was_told_of_a_goal_outlives_every_node(
     assert [step.index for step in record.steps][: len(moving)] == moving
     observed = [f.execution.step for f in feedback.seen if f.execution.phase == 'observed']
     assert record.steps_done >= observed[-1] >= 2
-    assert not any(check.differences for check in reverify(record))
+    assert_same_again(record)

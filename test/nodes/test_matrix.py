@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who ends a goal, in which phase: it ends, nothing is done afterwards, and the next one works.
 
-In a symbolic cell, whose steps take a while. test_stack.py and test_stop.py prove on the twin that
-the arm is still; here every step that was begun is in the journal, since it is written there first.
+In a symbolic cell, whose steps take a while. test_stack.py, test_stop.py and the fault matrix end
+motions of the twin, and prove that the arm is still; here it is the phases before the motion. Every
+step that was begun is in the journal, since it is written there first.
 """
 
 from __future__ import annotations
@@ -103,11 +104,6 @@ def client(nodes: SingleNodes) -> Iterator[Client]:
         yield connected
 
 
-@pytest.fixture(scope='module')
-def operator(client: Client) -> Operator:
-    return Operator(client)
-
-
 @pytest.fixture(autouse=True)
 def mended(
     nodes: SingleNodes, client: Client, server: ModelServer, operator: Operator
@@ -154,6 +150,7 @@ def _phase(feedback: Any) -> tuple[str, str, int]:
     return ('execution' if executes else 'planning', part.phase, part.step if executes else 0)
 
 
+VERIFYING = 'verifying again'
 MOVING, HOLDING = ('execution', 'moving', 0), ('execution', 'moving', 1)
 
 
@@ -170,12 +167,11 @@ PHASES = {
     'generating': Phase(('planning', 'generating', 0), BY_MODEL),
     'validating': Phase(('planning', 'verifying', 0), paused='validator'),
     'rehearsing': Phase(('planning', 'rehearsing', 0), paused='executor'),
-    'verifying again': Phase(('execution', 'verifying', 0)),
+    VERIFYING: Phase(('execution', 'verifying', 0)),
     'moving': Phase(MOVING),
     'holding a block': Phase(HOLDING),
 }
 PLANNING = ('generating', 'validating', 'rehearsing')
-EXECUTING = ('verifying again', 'moving', 'holding a block')
 
 
 def _start(
@@ -213,8 +209,8 @@ def _in_phase(
 
 CANCELS = [
     *(('plan_task', phase) for phase in ('generating', 'validating')),
-    *(('run_task', phase) for phase in PHASES),
-    *(('execute_plan', phase) for phase in ('verifying again', 'moving', 'holding a block')),
+    *(('run_task', phase) for phase in (*PLANNING, VERIFYING)),
+    ('execute_plan', VERIFYING),
 ]
 
 
@@ -222,10 +218,8 @@ EVERY_DAY = {
     ('plan_task', 'generating'),
     ('run_task', 'validating'),
     ('run_task', 'rehearsing'),
-    ('run_task', 'verifying again'),
-    ('execute_plan', 'holding a block'),
+    ('run_task', VERIFYING),
     *((who, 'generating') for who in ('validator', 'planner', 'client')),
-    *((who, 'holding a block') for who in ('validator', 'executor', 'planner', 'client')),
     ('executor', 'rehearsing'),
 }
 """Who cancels, and what dies, in which phases; the other rows are for the night."""
@@ -249,8 +243,7 @@ def test_cancel(
     assert outcome_of(_kept(nodes)[goal.id]) == expected.name
 
 
-@pytest.mark.parametrize('action', ['plan_task', 'run_task'])
-@pytest.mark.parametrize('ends', ['cancel', 'stop'])
+@pytest.mark.parametrize(('action', 'ends'), [('plan_task', 'cancel'), ('run_task', 'stop')])
 def test_a_goal_in_the_line(
     client: Client,
     nodes: SingleNodes,
@@ -330,14 +323,14 @@ DEATHS: dict[tuple[str, str], tuple[ErrorCode, ...]] = {
     **{('validator', phase): UNPROVED for phase in ('generating', 'validating')},
     # A validator that is paused for so long that it counts as gone cannot tell what else has died.
     ('validator', 'rehearsing'): (*UNWATCHED, *LOST),
-    **{('validator', phase): UNWATCHED for phase in EXECUTING},
-    **{('executor', phase): LOST for phase in (*PLANNING, *EXECUTING)},
+    ('validator', VERIFYING): UNWATCHED,
+    **{('executor', phase): LOST for phase in (*PLANNING, VERIFYING)},
     ('executor', 'validating'): (*LOST, *UNPROVED),
-    **{('planner', phase): () for phase in (*PLANNING, *EXECUTING)},
+    **{('planner', phase): () for phase in (*PLANNING, VERIFYING)},
     **{('client', phase): (ErrorCode.PLANNING_CANCELED,) for phase in PLANNING},
     ('client', 'validating'): (ErrorCode.PLANNING_CANCELED, *UNPROVED),
     ('client', 'rehearsing'): (ErrorCode.PLANNING_CANCELED, *LOST),
-    **{('client', phase): (ErrorCode.EXECUTION_STOPPED,) for phase in EXECUTING},
+    ('client', VERIFYING): (ErrorCode.EXECUTION_STOPPED,),
 }
 LOST_SENDER = 'the sender of the goal '
 
@@ -364,15 +357,12 @@ def test_a_node_dies(
                 goal.result()
             assert caught.value.code is ErrorCode.SERVER_LOST
             assert outcome_of(_kept(nodes)[goal.id]) == 'CUT_OFF'
-            if phase in EXECUTING:
+            if phase == VERIFYING:
                 operator.wait_stopped(LOST_SENDER)
             return
         result = goal.result()
     assert ErrorCode(result.error_code) in DEATHS[dies, phase], result.error_msg
-    if (dies, phase) == ('executor', 'holding a block'):
-        assert f'{result.steps_done} steps are known to be done' in result.error_msg
-        assert outcome_of(_kept(nodes)[goal.id]) == 'EXECUTOR_UNAVAILABLE'
-    if dies == 'executor' or phase == 'holding a block':
+    if dies == 'executor':
         assert _steps(nodes) <= done + 1  # one may have been under way
     assert result.steps_done < len(LONG_PLAN.steps)
 
@@ -389,6 +379,8 @@ def test_a_node_dies_and_is_there_again_at_once(
             result = goal.result()
             assert ErrorCode(result.error_code) is ErrorCode.EXECUTOR_UNAVAILABLE
             assert 'node /executor ' in result.error_msg  # gone, or started again
+            assert f'{result.steps_done} steps are known to be done' in result.error_msg
+            assert outcome_of(_kept(nodes)[goal.id]) == 'EXECUTOR_UNAVAILABLE'
         else:
             with pytest.raises(SafegenError, match=r'/planner (was started|sent no)') as caught:
                 goal.result()

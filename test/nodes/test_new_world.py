@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from support.house import house
+from support.kept_runs import assert_same_again
 from support.one_process import Stack, one_process_stack
 
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.record.node_journal import load_goals
-from safegen_ros.record.replay import reexecute, reverify, why_not_executed
+from safegen_ros.record.replay import reexecute, why_not_executed
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions
 from safegen_ros.tasks import table
@@ -30,11 +30,6 @@ import sys
 import safegen_ros.nodes.planner
 print('\\n'.join(name for name in sys.modules if name.split('.')[0] == 'safegen_ros'))
 """
-
-
-@pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp('nodes')
 
 
 @pytest.fixture(scope='module')
@@ -61,10 +56,8 @@ def test_its_plan_is_proved_carried_out_recorded_and_replayed(stack: Stack, fold
     ended = conversions.state_from_facts(result.final_state.facts)
     assert ended == {('lit', 'hall'), ('lit', 'porch')}
 
-    record = load_goals(folder).runs[goal.id][1].record
-    checks = reverify(record)
-    assert len(checks) == 5
-    assert not any(check.differences for check in checks)
+    record = stack.kept(goal).record
+    assert_same_again(record, 5)
     assert not why_not_executed(record)
     assert not reexecute(record, load_scene()).differences
 

@@ -33,15 +33,6 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-@pytest.fixture
-def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
-    # A busy machine is no reason to call a node or its news missing.
-    monkeypatch.setattr(operator, 'DISCOVERY_S', WAIT_S)
-    monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
-    monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
-    return CommandLine(monkeypatch, capfd)
-
-
 def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     feedback = Feedback(execution('moving'))
     goal = client.start_run(LONG, options=BY_SEARCH, on_feedback=feedback)

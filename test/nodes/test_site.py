@@ -175,27 +175,23 @@ def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
 
 
 @pytest.mark.parametrize(
-    ('text', 'why'),
+    ('node', 'text', 'why'),
     [
-        ('approval: never', "'never' is no approval"),
-        ('senders: [alice]', 'without operators_file the sender of a goal is unknown'),
+        ('validator', 'approval: never', "'never' is no approval"),
+        ('executor', 'senders: [alice]', 'without operators_file the sender of a goal is unknown'),
     ],
 )
 def test_a_bad_site_file_keeps_a_node_from_its_start(
-    ros_domain: int, tmp_path: Path, text: str, why: str
+    ros_domain: int, tmp_path: Path, node: str, text: str, why: str
 ) -> None:
     site = tmp_path / 'site.yaml'
     site.write_text(text)
-    for node in ('validator', 'executor'):
-        done = subprocess.run(
-            [
-                *(sys.executable, '-m', f'safegen_ros.nodes.{node}', '--ros-args'),
-                *('-r', '__ns:=/bad', '-p', f'site_file:={site}'),
-            ],
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=WAIT_S,
-        )
-        assert done.returncode == 1
-        assert why in done.stderr
+    done = subprocess.run(
+        [
+            *(sys.executable, '-m', f'safegen_ros.nodes.{node}', '--ros-args'),
+            *('-r', '__ns:=/bad', '-p', f'site_file:={site}'),
+        ],
+        check=False, capture_output=True, text=True, timeout=WAIT_S,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert why in done.stderr

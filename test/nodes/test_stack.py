@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
@@ -15,7 +15,7 @@ from builtin_interfaces.msg import Duration
 from support.blocks_small import THREE_TEXT as THREE
 from support.goals import WAIT_S, Endings, Feedback
 from support.motion import Motion
-from support.stopping import BY_SEARCH, LONG, LONG_PLAN, Operator
+from support.stopping import BY_SEARCH, LONG, LONG_PLAN, THREE_PLAN, Operator
 from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
 
@@ -34,31 +34,12 @@ from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.verdict import Category
 
+pytestmark = pytest.mark.usefixtures('calmed')
 UNSOLVABLE = """
 (define (problem impossible) (:domain blocksworld) (:objects a b c)
   (:init (arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c))
   (:goal (and (on a b) (on b a))))
 """
-THREE_PLAN = parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)')
-
-
-@pytest.fixture(scope='module')
-def endings(client: Client) -> Iterator[Endings]:
-    heard = Endings(client)
-    yield heard
-    heard.assert_one_each()
-
-
-@pytest.fixture(scope='module')
-def operator(client: Client) -> Operator:
-    return Operator(client)
-
-
-@pytest.fixture(autouse=True)
-def calmed(operator: Operator) -> Iterator[None]:
-    """What a test that has failed has left under way is no matter of the next one."""
-    yield
-    operator.calm()
 
 
 def _moving(step: int) -> Callable[[Any], bool]:
@@ -137,46 +118,21 @@ def test_a_plan_sent_by_hand_is_refused_before_anything_moves(
     motion.assert_none()
 
 
-def _bad_tasks() -> dict[str, tuple[str, str, ErrorCode, str]]:
-    good = '(define (problem p) (:domain blocksworld) (:objects a b) (:init (arm-empty) {init}) (:goal {goal}) {more})'  # noqa: E501
-    table = '(on-table a) (on-table b) (clear a) (clear b)'
-    fill = good.format
-    return {
-        'unbalanced': ('(define (problem p)\n (:domain', '', ErrorCode.BAD_PDDL, ':2:2:'),
-        'undeclared object': (
-            fill(init=table, goal='(on a z)', more=''), '', ErrorCode.BAD_PDDL, "'z'",
-        ),
-        'unknown domain': (
-            fill(init=table, goal='(on a b)', more='').replace('blocksworld', 'chess'),
-            '', ErrorCode.UNKNOWN_DOMAIN, "'chess'",
-        ),
-        'requirement': (
-            fill(init=table, goal='(on a b)', more='(:requirements :hddl)'),
-            '', ErrorCode.UNSUPPORTED_FEATURE, ':hddl',
-        ),
-        'constraint': (
-            fill(init=table, goal='(on a b)', more='(:constraints (always (preference p (and))))'),
-            '', ErrorCode.UNSUPPORTED_FEATURE, 'preference',
-        ),
-        'misspelt constraint': (
-            fill(init=table, goal='(on a b)', more='(:constraints (somtime (on a b)))'),
-            '', ErrorCode.BAD_PDDL, "'somtime'",
-        ),
-        'empty': ('', '', ErrorCode.EMPTY_TASK, 'empty'),
-        '10 MB': ('; ' + 'x' * 10_000_000, '', ErrorCode.TASK_TOO_LARGE, 'limit'),
-        'other actions': (
-            fill(init=table, goal='(on a b)', more=''),
-            builtin_domain_text('blocksworld').replace('(clear ?underob) (holding', '(holding'),
-            ErrorCode.UNSUPPORTED_SCENE, "'stack'",
-        ),
-    }  # fmt: skip
+OTHER_ACTIONS = builtin_domain_text('blocksworld').replace('(clear ?underob) (holding', '(holding')
 
 
-@pytest.mark.parametrize('name', list(_bad_tasks()))
+@pytest.mark.parametrize(
+    ('problem', 'domain', 'code', 'text'),
+    [
+        (THREE.replace('(on c a)', '(on c z)'), '', ErrorCode.BAD_PDDL, "'z'"),
+        ('; ' + 'x' * 10_000_000, '', ErrorCode.TASK_TOO_LARGE, 'limit'),
+        (THREE, OTHER_ACTIONS, ErrorCode.UNSUPPORTED_SCENE, "'stack'"),
+    ],
+    ids=['undeclared object', '10 MB', 'other actions'],
+)
 def test_bad_input_has_its_code_and_nothing_moves(
-    client: Client, motion: Motion, name: str
+    client: Client, motion: Motion, problem: str, domain: str, code: ErrorCode, text: str
 ) -> None:
-    problem, domain, code, text = _bad_tasks()[name]
     result = client.run(problem, domain)
     assert ErrorCode(result.error_code) is code, result.error_msg
     assert text in result.error_msg

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 from support.blocks_small import LASTING_TEXT, THREE_TEXT
 from support.goals import WAIT_S, Feedback
-from support.one_process import Stack, one_process_stack
-from support.waiting import wait_until
+from support.kept_runs import assert_same_again
+from support.one_process import Stack
 
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.client import Options
@@ -21,8 +21,6 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.request import GoalRequest, ProblemSource
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Step
-from safegen_ros.record.node_journal import load_goals
-from safegen_ros.record.replay import reverify
 from safegen_ros.record.run_log import load_run
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.ros import conversions
@@ -49,26 +47,11 @@ UNLIKE_THREE = """
 """How they stand otherwise than in `THREE_TEXT`."""
 
 
-@pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp('nodes')
-
-
-@pytest.fixture(scope='module')
-def running(ros_domain: int, folder: Path) -> Iterator[Stack]:
-    with one_process_stack(folder) as made:
-        yield made
-
-
 @pytest.fixture
-def stack(running: Stack) -> Iterator[Stack]:
-    yield running
-    running.operator.reset()
-    heard, state = running.planner._stop, running.executor._stop.state
-    wait_until(
-        lambda: (heard.stops, heard.reason) == (state.count, ''), 'the planner to hear of it'
-    )
-    running.executor.values.update(view='all', start_file='')
+def stack(in_process: Stack) -> Iterator[Stack]:
+    yield in_process
+    in_process.reset()
+    in_process.executor.values.update(view='all', start_file='')
 
 
 def texts(plan: object) -> list[str]:
@@ -89,14 +72,12 @@ def test_a_task_is_worked_on_step_by_step(stack: Stack, folder: Path) -> None:
     assert attempt.base == 0
     judged = [each.planning for each in feedback.seen if each.planning.phase == 'judged']
     assert [each.attempt_number for each in judged] == [1]
-    kept = load_goals(folder).runs[goal.id][1]
+    kept = stack.kept(goal)
     assert kept.record.stepwise
     assert [goal.action for goal in kept.goals] == ['run_task', *['execute_plan'] * 5]
     assert [len(world.facts) > 0 for world in kept.record.worlds] == [True] * 5
     assert [step.step for step in kept.record.steps] == texts(result.plan)
-    checks = reverify(kept.record)
-    assert len(checks) == 2
-    assert not any(check.differences for check in checks)
+    assert_same_again(kept.record, 2)
 
 
 def test_what_is_out_of_view_is_looked_at_first(stack: Stack, folder: Path) -> None:
@@ -116,8 +97,8 @@ def test_what_is_out_of_view_is_looked_at_first(stack: Stack, folder: Path) -> N
     assert not looks[-1].world.unseen
     assert texts(result.plan)[0] in ('(unstack a d)', '(unstack b c)')
     assert {'(on a b)', '(on c d)'} <= set(result.final_state.facts)
-    kept = load_goals(folder).runs[goal.id][1]
-    assert not any(check.differences for check in reverify(kept.record))
+    kept = stack.kept(goal)
+    assert_same_again(kept.record)
 
     whole = stack.client.run(BELIEVED, options=Options(strategy='search'))
     assert ErrorCode(whole.error_code) is ErrorCode.UNSUPPORTED_SCENE
@@ -220,6 +201,4 @@ def test_the_verb_shows_and_keeps_each_step(
     assert record.ok
     assert [world.look for world in record.worlds][:3] == ['', 'a', 'b']
     assert all(step.seconds is not None for step in record.steps)
-    checks = reverify(record)
-    assert len(checks) == 2
-    assert not any(check.differences for check in checks)
+    assert_same_again(record, 2)

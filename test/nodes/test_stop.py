@@ -29,46 +29,18 @@ from support.stopping import (
 )
 
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.cli import operator as operator_verbs
-from safegen_ros.cli import stack_status
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.ros.stop_listener import StopListener
+
+pytestmark = pytest.mark.usefixtures('calmed')
 
 
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
     with stoppable_stack(ros_domain, tmp_path_factory.mktemp('stack')) as running:
         yield running
-
-
-@pytest.fixture(scope='module')
-def endings(client: Client) -> Iterator[Endings]:
-    heard = Endings(client)
-    yield heard
-    heard.assert_one_each()
-
-
-@pytest.fixture
-def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
-    # A busy machine is no reason to call a node or its news missing.
-    monkeypatch.setattr(operator_verbs, 'DISCOVERY_S', WAIT_S)
-    monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
-    monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)
-    return CommandLine(monkeypatch, capfd)
-
-
-@pytest.fixture(scope='module')
-def operator(client: Client) -> Operator:
-    return Operator(client)
-
-
-@pytest.fixture(autouse=True)
-def calmed(operator: Operator) -> Iterator[None]:
-    """What a test that has failed has left under way is no matter of the next one."""
-    yield
-    operator.calm()
 
 
 @dataclass(frozen=True)
@@ -90,7 +62,6 @@ MOMENTS = {
     'generating': Moment('run_task', _planning('generating'), PLANNED, ENDLESS),
     'planning only': Moment('plan_task', lambda f: f.progress.phase == 'judged', PLANNED, ENDLESS),
     'verifying again': Moment('run_task', execution('verifying'), EXECUTED),
-    'moving': Moment('run_task', execution('moving'), EXECUTED),
     'holding a block, a plan by hand': Moment(
         'execute_plan', lambda f: (f.progress.phase, f.progress.step) == ('moving', 1), EXECUTED
     ),

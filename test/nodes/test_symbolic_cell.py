@@ -7,11 +7,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from itertools import dropwhile
 
 import pytest
-from support.one_process import one_process_stack
+from support.one_process import Stack
 from support.waiting import wait_until
 
 from safegen_msgs.action import RunTask
@@ -36,9 +35,8 @@ PROBLEM = '(define (problem p) (:domain lamp) (:objects a) (:init (red a)) (:goa
 
 
 @pytest.fixture(scope='module')
-def client(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with one_process_stack(tmp_path_factory.mktemp('nodes')) as stack:
-        yield stack.client
+def client(in_process: Stack) -> Client:
+    return in_process.client
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Iterator
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.task import Future
 from support.goals import WAIT_S
 from support.message_texts import KINDS, fill, texts
-from support.stopping import Operator
+from support.stopping import Operator, stoppable_stack
 from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
@@ -173,6 +174,12 @@ def refused(answer: Any) -> bool:
     if hasattr(answer, 'status'):
         return not answer.status.ok
     return bool(getattr(answer, 'error_code', 0)) or not getattr(answer, 'success', True)
+
+
+@pytest.fixture(scope='module')
+def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
+    with stoppable_stack(ros_domain, tmp_path_factory.mktemp('stack')) as running:
+        yield running
 
 
 def published(client: Client) -> list[Any]:

@@ -21,14 +21,15 @@ import pytest
 from rich.console import Console
 from support.blocks_small import THREE_TEXT
 from support.goals import WAIT_S, Feedback
-from support.one_process import Stack, one_process_stack
+from support.kept_runs import assert_same_again
+from support.one_process import Stack
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import Task
 from safegen_ros.cli.approval import lines
 from safegen_ros.cli.plan_goal import run_request
 from safegen_ros.cli.text_request import TextRequest
-from safegen_ros.client import Goal, Options
+from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.node_parameters import PLANNER
@@ -37,9 +38,7 @@ from safegen_ros.nodes.translation import Translator
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.history import UNDERSTOOD, list_runs, outcome_of, recorded_task
-from safegen_ros.record.node_journal import load_goals
 from safegen_ros.record.present.report import render_report
-from safegen_ros.record.replay import reverify
 from safegen_ros.record.run_log import KeptRun, load_run
 from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.formats import FORMATS
@@ -55,23 +54,11 @@ RULED = f'{PLAIN.rstrip()[:-1]}(:constraints (sometime (on b c))))'
 BY_SEARCH = Options(strategy='search', constraints=GIVEN, start=START)
 
 
-@pytest.fixture(scope='module')
-def running(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with one_process_stack(tmp_path_factory.mktemp('nodes')) as made:
-        yield made
-
-
 @pytest.fixture
-def stack(running: Stack) -> Iterator[Stack]:
-    running.server.requests.clear()
-    yield running
-    running.server.fault = ''
-
-
-def in_turn(stack: Stack, *answers: str) -> None:
-    """Has the server answer one text after the other, and the last one again and again."""
-    left = list(answers)
-    stack.server.script = lambda messages: left.pop(0) if len(left) > 1 else left[0]
+def stack(in_process: Stack) -> Iterator[Stack]:
+    in_process.server.requests.clear()
+    yield in_process
+    in_process.server.fault = ''
 
 
 def run(
@@ -94,7 +81,7 @@ def run(
         assert Approver(stack.client.node).say(digest, approves, 'ann', '', WAIT_S).success
 
     goal = stack.client.start_run(REQUEST, '', options, answer, 'words')
-    return goal.result(), feedback, kept_of(stack, goal)
+    return goal.result(), feedback, stack.kept(goal)
 
 
 def reading_of(stack: Stack, request: str = REQUEST, options: Options = BY_SEARCH) -> Any:
@@ -105,12 +92,8 @@ def reading_of(stack: Stack, request: str = REQUEST, options: Options = BY_SEARC
     return result
 
 
-def kept_of(stack: Stack, goal: Goal) -> KeptRun:
-    return load_goals(Path(stack.planner.values['journal'])).runs[goal.id][1]
-
-
 def test_words_become_a_problem_that_is_told_before_it_is_planned_for(stack: Stack) -> None:
-    in_turn(stack, f'Here it is:\n```pddl\n{PLAIN}```\nAnything else?')
+    stack.answer(f'Here it is:\n```pddl\n{PLAIN}```\nAnything else?')
     result, feedback, kept = run(stack)
     assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
     phases = [each.planning.phase for each in feedback.seen if each.stage == 'planning']
@@ -144,29 +127,11 @@ def _step(step: Any) -> str:
     return f'({" ".join((step.action, *step.arguments))})'
 
 
-def test_a_reading_that_nobody_accepted_waits_for_an_operator(stack: Stack) -> None:
-    in_turn(stack, PLAIN)
-    feedback = Feedback()
-    goal = stack.client.start_run(REQUEST, '', BY_SEARCH, feedback, 'words')
-    pending = Approver(stack.client.node).wait(WAIT_S)
-    assert pending is not None
-    assert pending.request == REQUEST
-    told = '\n'.join(lines(pending))
-    assert told.index(REQUEST) < told.index('stack')
-    assert 'execution' not in {each.stage for each in feedback.seen}
-    other = Approver(stack.client.node)
-    assert other.say(pending.digest, False, 'ann', 'not that', WAIT_S).success
-    result = goal.result()
-    assert result.error_code == ErrorCode.APPROVAL_REFUSED
-    assert not result.steps_done
-    assert 'execution' not in {each.stage for each in feedback.seen}
-
-
 @pytest.mark.parametrize('approval', [False, True])
 def test_an_accepted_reading_is_carried_out_in_two_calls(stack: Stack, approval: bool) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     read = reading_of(stack)
-    in_turn(stack, PLAIN.replace('(problem three)', '(problem another_name)'))
+    stack.answer(PLAIN.replace('(problem three)', '(problem another_name)'))
     accepted = replace(BY_SEARCH, accept_reading=read.reading_digest, approval=approval)
     result, feedback, kept = run(stack, accepted)
     assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
@@ -190,9 +155,9 @@ def test_an_accepted_reading_is_carried_out_in_two_calls(stack: Stack, approval:
 def test_what_was_accepted_moves_nothing_else(
     stack: Stack, answers: list[str], code: ErrorCode
 ) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     digest = reading_of(stack).reading_digest
-    in_turn(stack, *answers)
+    stack.answer(*answers)
     result, feedback, _ = run(stack, replace(BY_SEARCH, accept_reading=digest))
     assert ErrorCode(result.error_code) is code
     assert not result.attempts
@@ -203,11 +168,11 @@ def test_what_was_accepted_moves_nothing_else(
 
 
 def test_a_digest_is_that_of_request_and_reading(stack: Stack) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     found = {reading_of(stack).reading_digest}
     found.add(reading_of(stack, 'Put a on b and c on a.').reading_digest)
     found.add(reading_of(stack, options=replace(BY_SEARCH, constraints='')).reading_digest)
-    in_turn(stack, OTHER)
+    stack.answer(OTHER)
     found.add(reading_of(stack).reading_digest)
     assert len(found) == 4
     assert all(len(each) == 64 for each in found)
@@ -219,7 +184,7 @@ def test_only_a_request_has_a_reading_to_accept(stack: Stack) -> None:
 
 
 def test_what_is_wrong_is_told_to_the_model_and_written_down(stack: Stack) -> None:
-    in_turn(stack, PLAIN.replace('(on c a)', '(on d a)'), PLAIN)
+    stack.answer(PLAIN.replace('(on c a)', '(on d a)'), PLAIN)
     result, feedback, kept = run(stack)
     assert result.error_code == ErrorCode.NONE
     refused = next(f.planning for f in feedback.seen if f.planning.phase == 'translated')
@@ -245,7 +210,7 @@ RENAMED = PLAIN.replace(' c', ' x')
 def test_nothing_is_planned_for_what_the_model_never_gets_right(
     stack: Stack, answer: str, said: str
 ) -> None:
-    in_turn(stack, answer)
+    stack.answer(answer)
     result, feedback, kept = run(stack)
     assert result.error_code in (ErrorCode.TRANSLATION_FAILED, ErrorCode.BACKEND_FAILED)
     assert said in result.error_msg
@@ -258,10 +223,10 @@ def test_nothing_is_planned_for_what_the_model_never_gets_right(
 
 def test_a_constraint_that_the_model_weakens_stays(stack: Stack) -> None:
     weaker = f'{PLAIN.rstrip()[:-1]}(:constraints (sometime (on c b))))'
-    in_turn(stack, weaker)
+    stack.answer(weaker)
     result, _, _ = run(stack)
     assert result.error_code == ErrorCode.TRANSLATION_FAILED  # both together have no plan
-    in_turn(stack, RULED)
+    stack.answer(RULED)
     result, _, _ = run(stack)
     assert result.error_code == ErrorCode.NONE
     constraints = load_task(result.problem).problem.constraints
@@ -269,7 +234,7 @@ def test_a_constraint_that_the_model_weakens_stays(stack: Stack) -> None:
 
 
 def test_rules_in_our_own_words_hold_whatever_the_model_writes(stack: Stack) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     request = 'Put a on b and c on a, and never put anything on c.'
     result = stack.client.plan(request, '', Options(strategy='search', start=START), format='words')
     assert result.error_code == ErrorCode.NONE
@@ -283,7 +248,7 @@ def test_rules_in_our_own_words_hold_whatever_the_model_writes(stack: Stack) -> 
 
 @pytest.mark.parametrize('answers', [('QUESTION: Which tower?',), (PLAIN, OTHER)])
 def test_a_request_that_is_not_clear_is_asked_back(stack: Stack, answers: tuple[str, ...]) -> None:
-    in_turn(stack, *answers)
+    stack.answer(*answers)
     result, feedback, kept = run(stack)
     assert result.error_code == ErrorCode.AMBIGUOUS_REQUEST
     assert result.question
@@ -296,7 +261,7 @@ def test_a_request_that_is_not_clear_is_asked_back(stack: Stack, answers: tuple[
 
 
 def test_a_task_can_be_understood_without_a_plan(stack: Stack) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     options = Options(start=START, translate_only=True)
     goal = stack.client.start_plan(REQUEST, 'blocksworld', options, format='words')
     result = goal.result()
@@ -304,14 +269,13 @@ def test_a_task_can_be_understood_without_a_plan(stack: Stack) -> None:
     assert load_task(result.problem).problem.goal == load_task(PLAIN).problem.goal
     assert not result.attempts
     assert not result.plan.steps
-    assert outcome_of(kept_of(stack, goal)) == UNDERSTOOD
+    assert outcome_of(stack.kept(goal)) == UNDERSTOOD
     result = stack.client.plan(PLAIN, options=Options(translate_only=True))
     assert result.error_code == ErrorCode.UNKNOWN_FORMAT
 
 
 def test_a_domain_that_is_not_built_in_goes_with_its_text(stack: Stack) -> None:
-    in_turn(
-        stack,
+    stack.answer(
         """(define (problem g) (:domain gripper) (:objects r s x g)
         (:init (room r) (room s) (ball x) (gripper g) (at-robby r) (at x r) (free g))
         (:goal (at x s)))""",
@@ -420,7 +384,7 @@ def type_in(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_the_verb_shows_what_was_understood_and_runs_just_that(
     stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_turn(stack, 'Well.', PLAIN)
+    stack.answer('Well.', PLAIN)
     type_in(monkeypatch, 'y\n')
     assert terminal.run(REQUEST) == 0
     screen = terminal.screen.getvalue()
@@ -435,9 +399,7 @@ def test_the_verb_shows_what_was_understood_and_runs_just_that(
     assert kept.record.reached
     assert stack.server.requests[-1]['messages'][0]['content'].count(REQUEST) == 1
     assert kept.record.understood.reading in (folder / 'report.md').read_text()
-    checks = reverify(kept.record)
-    assert checks
-    assert not any(check.differences for check in checks)
+    assert_same_again(kept.record)
 
 
 def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
@@ -446,15 +408,15 @@ def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     type_in(monkeypatch, 'n\n')
     assert terminal.run(REQUEST) == 1
     assert json.loads(capsys.readouterr().out)['problem']
-    in_turn(stack, 'QUESTION: On which block?')
+    stack.answer('QUESTION: On which block?')
     assert terminal.run(REQUEST, yes=True) == 1
     assert json.loads(capsys.readouterr().out)['question'] == 'On which block?'
     monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     assert terminal.run(REQUEST, accept='f' * 64) == 1
     assert json.loads(capsys.readouterr().out)['reading_digest']
     assert 'READING_NOT_ACCEPTED' in terminal.screen.getvalue()
@@ -462,10 +424,11 @@ def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
 
 
 @pytest.mark.parametrize('yes', [False, True])
-def test_without_a_terminal_the_plan_of_the_verb_waits_for_an_operator(
+def test_a_reading_that_nobody_accepted_waits_for_an_operator(
     stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, yes: bool
 ) -> None:
-    in_turn(stack, PLAIN)
+    """Where the verb has no terminal to ask."""
+    stack.answer(PLAIN)
     monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))
     codes: list[int] = []
     verb = threading.Thread(target=lambda: codes.append(terminal.run(REQUEST, yes)))
@@ -474,9 +437,11 @@ def test_without_a_terminal_the_plan_of_the_verb_waits_for_an_operator(
     pending = approver.wait(WAIT_S)
     assert pending is not None
     assert pending.request == REQUEST
+    told = '\n'.join(lines(pending))
+    assert told.index(REQUEST) < told.index('stack')
     assert not codes
     assert 'waits for an operator' in terminal.screen.getvalue()
-    assert approver.say(pending.digest, False, 'ann', '', WAIT_S).success
+    assert approver.say(pending.digest, False, 'ann', 'not that', WAIT_S).success
     verb.join(WAIT_S)
     assert codes == [1]
     (kept,) = [load_run(folder) for folder in terminal.done]
@@ -487,7 +452,7 @@ def test_without_a_terminal_the_plan_of_the_verb_waits_for_an_operator(
 def test_without_a_terminal_the_verb_runs_the_reading_of_a_digest(
     stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_turn(stack, PLAIN)
+    stack.answer(PLAIN)
     monkeypatch.setattr(sys, 'stdin', io.StringIO(''))
     spoken = TextRequest(REQUEST, 'blocksworld', GIVEN, START)
     options = spoken.options(Options(translate_only=True))

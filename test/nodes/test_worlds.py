@@ -14,21 +14,21 @@ from typing import Any
 import pytest
 from rich.console import Console
 from support.goals import WAIT_S, Feedback
-from support.one_process import Stack, one_process_stack
+from support.kept_runs import assert_same_again
+from support.one_process import Stack
 from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, Task
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.show import print_run
-from safegen_ros.client import Goal, Options
+from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.request import GoalRequest, ProblemSource
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
-from safegen_ros.record.node_journal import load_goals
-from safegen_ros.record.replay import reexecute, reverify, why_not_executed
-from safegen_ros.record.run_log import KeptRun, load_run
+from safegen_ros.record.replay import reexecute, why_not_executed
+from safegen_ros.record.run_log import load_run
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos
 from safegen_ros.tasks.boxnet import goal as world
@@ -46,49 +46,18 @@ STEPS = Options(step_by_step=True)
 CANDLE = 'fire-candle'
 
 
-@pytest.fixture(scope='module')
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp('nodes')
-
-
-@pytest.fixture(scope='module')
-def running(ros_domain: int, folder: Path) -> Iterator[Stack]:
-    with one_process_stack(folder) as made:
-        yield made
-
-
 @pytest.fixture
-def stack(running: Stack) -> Iterator[Stack]:
-    running.server.requests.clear()
-    yield running
-    running.server.fault = ''
-    running.operator.reset()
-    heard, state = running.planner._stop, running.executor._stop.state
-    wait_until(
-        lambda: (heard.stops, heard.reason) == (state.count, ''), 'the planner to hear of it'
-    )
-
-
-def in_turn(stack: Stack, *answers: str) -> None:
-    """Has the server answer one text after the other, and the last one again and again."""
-    left = list(answers)
-    stack.server.script = lambda messages: left.pop(0) if len(left) > 1 else left[0]
+def stack(in_process: Stack) -> Iterator[Stack]:
+    in_process.server.requests.clear()
+    yield in_process
+    in_process.server.fault = ''
+    in_process.reset()
 
 
 def boxes(text: str = MAP) -> BoxnetGoal:
     task = read_action_task(text, format='boxnet')
     assert isinstance(task, BoxnetGoal)
     return task
-
-
-def kept_of(folder: Path, goal: Goal) -> KeptRun:
-    """What the nodes have written down about a goal."""
-    return load_goals(folder).runs[goal.id][1]
-
-
-def same_again(kept: KeptRun) -> bool:
-    checks = reverify(kept.record)
-    return bool(checks) and not any(check.differences for check in checks)
 
 
 def by_oracle(name: str) -> list[str]:
@@ -102,7 +71,7 @@ def test_many_arms_are_planned_for_proved_and_carried_out(stack: Stack, folder: 
     task = boxes()
     good = task.solve(WAIT_S)
     collides = good.replace('[2.75, 0.25] -> [1.25, 0.25]', '[2.75, 0.25] -> [1.75, 1.75]')
-    in_turn(stack, 'no idea', collides, f'<think> hm </think>\n```json\n{good}\n```')
+    stack.answer('no idea', collides, f'<think> hm </think>\n```json\n{good}\n```')
     heard: list[MonitorStatus] = []
     stack.client.node.create_subscription(
         MonitorStatus, 'validator/status', heard.append, qos.LATCHED
@@ -124,14 +93,14 @@ def test_many_arms_are_planned_for_proved_and_carried_out(stack: Stack, folder: 
     wait_until(lambda: any(s.step == s.total == len(steps) for s in heard), 'the monitor')
     assert 'no two arms touch' in heard[-1].constraints
 
-    kept = kept_of(folder, goal)
-    assert same_again(kept)
+    kept = stack.kept(goal)
+    assert_same_again(kept.record)
     assert not why_not_executed(kept.record)
     assert not reexecute(kept.record, load_scene()).differences
 
 
 def test_the_search_answers_where_the_model_fails(stack: Stack) -> None:
-    in_turn(stack, 'no idea')
+    stack.answer('no idea')
     options = Options(strategy='model, search', max_attempts=1)
     result = stack.client.run(MAP, options=options, format='boxnet')
     assert (result.error_code, result.plan.source) == (ErrorCode.NONE, 'search')
@@ -206,7 +175,7 @@ def test_a_box_that_is_moved_away_is_planned_for_anew(
     [replan] = result.replans
     assert 'Object 1 is at [2.25, 0.25], not at [2.75, 0.25]' in replan.reason
     assert boxes(replan.task.problem).task.start.objects[1] == (2_250_000, 250_000)
-    assert same_again(kept_of(folder, goal))
+    assert_same_again(stack.kept(goal).record)
 
     pushed.clear()
     result = stack.client.run(MAP, options=Options(strategy='search'), format='boxnet')
@@ -231,14 +200,14 @@ def test_a_model_moves_many_arms_step_by_step(stack: Stack, folder: Path) -> Non
     task = boxes()
     plan = json.loads(task.solve(WAIT_S))
     steps = [json.dumps(step) for step in plan]
-    in_turn(stack, 'left', *steps)
+    stack.answer('left', *steps)
     goal = stack.client.start_run(MAP, options=STEPS, format='boxnet')
     result = goal.result()
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
     assert conversions.steps_from_msg(result.plan) == task.steps_of(json.dumps(plan))
     assert [attempt.base for attempt in result.attempts] == [0, 0, 1, 2, 3]
     assert [seen.steps_done for seen in result.observations] == [0, 1, 2, 3, 4]
-    assert same_again(kept_of(folder, goal))
+    assert_same_again(stack.kept(goal).record)
 
 
 def test_a_household_task_is_done_step_by_step(stack: Stack, folder: Path) -> None:
@@ -246,7 +215,7 @@ def test_a_household_task_is_done_step_by_step(stack: Stack, folder: Path) -> No
     answers = by_oracle(CANDLE)
     lit = next(n for n, text in enumerate(answers) if 'turn on' in text)
     leave = json.dumps({'think': '', 'action': 'go to Shelf (1)'})
-    in_turn(stack, 'nonsense', *answers[: lit + 1], leave, *answers[lit + 1 :])
+    stack.answer('nonsense', *answers[: lit + 1], leave, *answers[lit + 1 :])
     feedback = Feedback()
     goal = stack.client.start_run(CANDLE, '', STEPS, feedback, 'household')
     result = goal.result()
@@ -263,9 +232,9 @@ def test_a_household_task_is_done_step_by_step(stack: Stack, folder: Path) -> No
     task = read_action_task(CANDLE, format='household')
     ended = conversions.state_from_facts(result.final_state.facts)
     assert all(holds for _, holds in task.conditions(ended))
-    kept = kept_of(folder, goal)
+    kept = stack.kept(goal)
     assert kept.record.worlds[-1].text
-    assert same_again(kept)
+    assert_same_again(kept.record)
 
 
 def test_an_action_that_breaks_a_constraint_is_refused_by_all(stack: Stack) -> None:
@@ -299,4 +268,4 @@ def test_the_verb_takes_a_map_and_keeps_a_picture(
     shown = io.StringIO()
     print_run(Console(file=shown, width=200), kept[0], load_run(kept[0]), events=False)
     assert 'Object 0 from [0.25, 0.25] to [2.75, 1.75]' in shown.getvalue()
-    assert same_again(load_run(kept[0]))
+    assert_same_again(load_run(kept[0]).record)

@@ -270,13 +270,15 @@ EVERY_DAY = frozenset({
     Row('store_unwritable', MOVING, TWIN),
     Row('executor_frozen', MOVING, TWIN),
     Row('validator_killed', MOVING, TWIN),
+    Row('client_killed', HOLDING, TWIN),
     Row('supervisor_killed', MOVING, SUPERVISED_TWIN),
+    Row('supervisor_frozen', HOLDING, SUPERVISED_TWIN),
     Row('power_off', WAITING, SERIAL),
     Row('mover_killed', MOVING, SERIAL),
     Row('unplugged', MOVING, SERIAL),
     Row('cable_cut', MOVING, SSH),
 })  # fmt: skip
-"""Each phase, and each part that fails: store, node, supervisor, arm, cable, agent and network,
+"""Each phase, each part that fails: store, node, client, supervisor, arm, cable, agent, network;
 killed or frozen. The others are marked `nightly`; test_real_arm_links.py stops an arm over TCP."""
 
 

@@ -20,6 +20,7 @@ from safegen_ros.record.events import (
     UnboundEvent,
 )
 from safegen_ros.record.history import task_record
+from safegen_ros.record.replay import reverify
 from safegen_ros.record.run import (
     SYMBOLIC,
     ArtefactRecord,
@@ -72,3 +73,10 @@ def keep_run(
         journal = ArtefactRecord('journal', 'journal.db')
         log.note(FilesEvent({'whole run': 3.0}, {'python': '3.11'}, (journal,)))
         return log.record
+
+
+def assert_same_again(record: RunRecord, count: int | None = None) -> None:
+    """All verdicts of a record, so many where that is told, are found again."""
+    checks = reverify(record)
+    assert len(checks) == count if count else checks
+    assert not any(check.differences for check in checks)

@@ -15,13 +15,16 @@ import rclpy
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from safegen_ros.client import Client
+from safegen_ros.client import Client, Goal
 from safegen_ros.nodes.executor import ExecutorNode
 from safegen_ros.nodes.planner import PlannerNode
 from safegen_ros.nodes.validator import ValidatorNode
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.record.run_log import KeptRun
 from support.goals import WAIT_S
-from support.model_server import MODEL, ModelServer
+from support.model_server import MODEL, ModelServer, Script
 from support.stopping import Operator
+from support.waiting import wait_until
 
 PARAMETERS = """
 /**/planner:
@@ -49,6 +52,20 @@ class Stack:
     validator: ValidatorNode
     executor: ExecutorNode
     planner: PlannerNode
+
+    def answer(self, *texts: str) -> None:
+        """Has the server answer one text after the other, and the last one again and again."""
+        self.server.script = Script(list(texts))
+
+    def kept(self, goal: Goal) -> KeptRun:
+        """What the nodes have written down about a goal."""
+        return load_goals(Path(self.planner.values['journal'])).runs[goal.id][1]
+
+    def reset(self) -> None:
+        """Ends a stop, and waits until the planner has heard of it."""
+        self.operator.reset()
+        heard, state = self.planner._stop, self.executor._stop.state
+        wait_until(lambda: (heard.stops, heard.reason) == (state.count, ''), 'the planner to hear')
 
 
 @contextmanager
