@@ -30,9 +30,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from safegen_ros.bringup.events import ExitCode, NodeDiedError, NotReadyError, SupervisorEvent
-from safegen_ros.bringup.process import ManagedProcess, child_environment
+from safegen_ros.bringup.process import GraphProbe, ManagedProcess, child_environment, port_is_free
 from safegen_ros.bringup.profiles import NodeSpec
-from safegen_ros.bringup.readiness import GraphProbe, port_is_free
 from safegen_ros.bringup.table import key_variables, node_arguments, node_specs, params_yaml
 from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import BringupError, Canceled, SafegenError

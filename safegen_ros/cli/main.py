@@ -64,7 +64,7 @@ VERBS = {
     'plan': VerbSpec('goal_verbs:app', 'Ask a running stack for a proved plan, no motion.', RUN),
     'execute': VerbSpec('goal_verbs:app', 'Have your own plan proved and executed.', RUN),
     'step': VerbSpec('step:step', 'Plan and execute one step at a time, without ROS.', RUN),
-    'approve': VerbSpec('approve:approve', 'Approve or refuse the pending plan.', RUN),
+    'approve': VerbSpec('operate:approve', 'Approve or refuse the pending plan.', RUN),
     'stop': VerbSpec(
         'operate:stop',
         'Stop the arm and end every goal, until a reset. This is not a hardware emergency stop.',

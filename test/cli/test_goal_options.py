@@ -11,7 +11,7 @@ import pytest
 
 from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
-from safegen_ros.cli.goal_options import takes_goal_options
+from safegen_ros.cli.goal_verbs import takes_goal_options
 from safegen_ros.cli.main import load_verb
 from safegen_ros.client import _planning_goal
 from safegen_ros.goal_options import Options

@@ -17,8 +17,8 @@ from support.node_programs import spec, wait_gone
 from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.bringup import supervisor as supervisor_module
+from safegen_ros.bringup.process import GraphProbe
 from safegen_ros.bringup.profiles import NodeSpec, Ready
-from safegen_ros.bringup.readiness import GraphProbe
 from safegen_ros.bringup.supervisor import NodeDiedError, Supervisor
 from safegen_ros.errors import BringupError
 from safegen_ros.ros.stack_state import DomainLock, read_state
