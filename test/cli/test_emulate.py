@@ -7,18 +7,11 @@ import signal
 import subprocess
 import sys
 
-import pytest
 from pymycobot import MyCobot280Socket
-from support.command_line import CommandLine
 
 from safegen_ros.benchmarks.stack.fault_runs import FaultRun
 from safegen_ros.cli.bench import summary
 from safegen_ros.robot.emulator.faults import KNOBS
-
-
-@pytest.fixture
-def safegen(monkeypatch, capfd):
-    return CommandLine(monkeypatch, capfd)
 
 
 def test_the_emulated_arm_is_there_until_ctrl_c(tmp_path):
