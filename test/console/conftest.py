@@ -14,6 +14,7 @@ import pytest
 from support import disturbed_executor
 from support.leading import Manager
 from support.model_server import MODEL, ModelServer, Script
+from support.waiting import patient_file
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -21,17 +22,6 @@ from safegen_ros.client import Client
 
 if TYPE_CHECKING:
     from safegen_ros.console.console import OperatorConsole
-
-PARAMETERS = """
-/**/planner:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-"""
-"""A browser that renders with the CPU leaves the console little of it, whose silence is borne here;
-what silence does is tested elsewhere."""
 
 SLOW, FAST = 0.2, 0.0
 """Real-time factors: a plan of ten steps takes minutes at the first one, so that it is stopped in
@@ -56,12 +46,11 @@ def stack(
     folder = tmp_path_factory.mktemp('stack')
     with ModelServer() as server:
         server.script = script
-        parameters = folder / 'parameters.yaml'
-        parameters.write_text(PARAMETERS, encoding='utf-8')
         values = {
             'real_time_factor': SLOW,
             'model': f'{server.url}#{MODEL}',
-            'params_file': parameters,
+            # A browser that renders with the CPU leaves the console little of it.
+            'params_file': patient_file(folder),
         }
         environment = {
             'ROS_DOMAIN_ID': str(ros_domain),

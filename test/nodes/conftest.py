@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.blocks_small import ONE_TEXT
 from support.command_line import CommandLine
 from support.goals import WAIT_S, Endings
 from support.motion import Motion
@@ -21,6 +22,11 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli import operator as operator_verbs
 from safegen_ros.cli import stack_status
 from safegen_ros.client import Client
+from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.emulator.emulator import Emulator
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.tasks.pddl3.task import load_task
 
 REAL_TIME_FACTOR = 4.0
 """Slow enough that a cancel arrives in the middle of a motion, fast enough for a test."""
@@ -105,3 +111,12 @@ def in_process(ros_domain: int, folder: Path) -> Iterator[Stack]:
     """A stack in this process, with a symbolic cell."""
     with one_process_stack(folder) as made:
         yield made
+
+
+@pytest.fixture(scope='module')
+def emulator() -> Iterator[Emulator]:
+    """An arm at a serial port and a TCP port, with the block of `ONE_TEXT` before it."""
+    scene, problem = load_scene(), load_task(ONE_TEXT).problem
+    layout = initial_layout(scene, tuple(problem.objects), problem.init)
+    with MujocoTwin(scene, layout.poses) as twin, Emulator(twin, tcp_port=0) as running:
+        yield running

@@ -11,6 +11,7 @@ import pytest
 from geometry_msgs.msg import Point
 from geometry_msgs.msg import Pose as PoseMsg
 from std_srvs.srv import Trigger
+from support.blocks_small import ONE_TEXT
 from support.stopping import Operator
 from support.waiting import patient_arm_file
 
@@ -24,29 +25,13 @@ from safegen_ros.nodes.cell_services import STATED
 from safegen_ros.nodes.real_arm import TOPIC, RealArm
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.ros import qos
 from safegen_ros.ros.calls import wait_for
-from safegen_ros.tasks.pddl3.task import load_task
 
 SCENE = load_scene()
-TASK = """
-(define (problem one-block) (:domain blocksworld) (:objects a)
-  (:init (arm-empty) (on-table a) (clear a)) (:goal (holding a)))
-"""
 PLAN = parse_plan('(pickup a)')
-
-
-@pytest.fixture(scope='module')
-def emulator() -> Iterator[Emulator]:
-    """An arm at a serial port, with the block of the task before it."""
-    problem = load_task(TASK).problem
-    layout = initial_layout(SCENE, tuple(problem.objects), problem.init)
-    with MujocoTwin(SCENE, layout.poses) as twin, Emulator(twin, tcp_port=0) as running:
-        yield running
 
 
 @pytest.fixture(scope='module')
@@ -102,7 +87,7 @@ def said(client: Client, service: str) -> tuple[bool, str]:
 def test_the_first_start_is_stopped_until_an_operator_resets(
     client: Client, emulator: Emulator
 ) -> None:
-    result = client.execute(TASK, PLAN)
+    result = client.execute(ONE_TEXT, PLAN)
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED
     assert 'no operator has released the real arm' in result.error_msg
     assert emulator.last_motion == 0
@@ -113,14 +98,14 @@ def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     client: Client, emulator: Emulator
 ) -> None:
     nowhere = emulator.firmware.twin.joint_positions()
-    result = client.execute(TASK, PLAN)
+    result = client.execute(ONE_TEXT, PLAN)
     assert result.error_code == ErrorCode.STATE_MISMATCH
     assert 'the positions of the blocks are unknown' in result.error_msg
     np.testing.assert_allclose(emulator.firmware.twin.joint_positions(), nowhere, atol=1e-3)
     assert said(client, 'blocks_set_up')[0]
     feedback: list[str] = []
     result = client.execute(
-        TASK, PLAN, on_feedback=lambda told: feedback.append(told.progress.detail)
+        ONE_TEXT, PLAN, on_feedback=lambda told: feedback.append(told.progress.detail)
     )
     assert (result.error_code, result.error_msg) == (ErrorCode.NONE, '')
     assert [text for text in feedback if text] == [STATED]
@@ -131,19 +116,19 @@ def test_a_plan_moves_the_arm_and_a_pulled_cable_ends_the_next(
     at = assumed.pose.position
     assert (at.x, at.y, at.z) == pytest.approx(measured, abs=0.005)
     # The arm would go about with the block at its cup, of which the next problem knows nothing.
-    result = client.execute(TASK, PLAN)
+    result = client.execute(ONE_TEXT, PLAN)
     assert result.error_code == ErrorCode.STATE_MISMATCH
     assert 'still holds what the last goal left there' in result.error_msg
     assert emulator.firmware.twin.tool_on()
     assert said(client, 'release') == (True, 'the pump is off; what it held is let go')
     assert not emulator.firmware.twin.tool_on()
     # It fell. Nobody has said where it is.
-    result = client.execute(TASK, PLAN)
+    result = client.execute(ONE_TEXT, PLAN)
     assert result.error_code == ErrorCode.STATE_MISMATCH
     assert 'rests on nothing' in result.error_msg
     assert not emulator.firmware.twin.tool_on()
     assert said(client, 'blocks_set_up')[0]
     emulator.close()
-    result = client.execute(TASK, PLAN)
+    result = client.execute(ONE_TEXT, PLAN)
     assert result.error_code == ErrorCode.ARM_UNREACHABLE
     assert 'plug the arm in' in result.error_msg, result.error_msg

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from support.blocks_small import ONE_TEXT
 from support.goals import Feedback
 from support.model_server import MODEL, ModelServer
 from support.stopping import BY_SEARCH, Operator
@@ -19,28 +20,12 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.robot.cell.layout import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin.twin import MujocoTwin
-from safegen_ros.tasks.pddl3.task import load_task
 
 SCENE = load_scene()
-TASK = """
-(define (problem one-block) (:domain blocksworld) (:objects a)
-  (:init (arm-empty) (on-table a) (clear a)) (:goal (holding a)))
-"""
 #: It takes two minutes, and is stopped in its second step.
 LONG = parse_plan('(pickup a)(putdown a)' * 15 + '(pickup a)')
-
-
-@pytest.fixture(scope='module')
-def emulator() -> Iterator[Emulator]:
-    """An arm at a serial port and a TCP port, with the block of the task before it."""
-    problem = load_task(TASK).problem
-    layout = initial_layout(SCENE, tuple(problem.objects), problem.init)
-    with MujocoTwin(SCENE, layout.poses) as twin, Emulator(twin, tcp_port=0) as running:
-        yield running
 
 
 @pytest.fixture(scope='module', params=['tcp', pytest.param('ssh', marks=pytest.mark.nightly)])
@@ -94,7 +79,7 @@ def test_a_goal_is_reached_and_the_next_is_stopped_in_mid_motion(
     twin = emulator.firmware.twin
     operator = Operator(client)
     assert operator.call('blocks_set_up').success
-    result = client.run(TASK, options=BY_SEARCH)
+    result = client.run(ONE_TEXT, options=BY_SEARCH)
     assert (result.error_code, result.error_msg) == (ErrorCode.NONE, '')
     assert twin.tool_on()
     assert twin.block_poses()['a'].position[2] > 1.5 * SCENE.block_size
@@ -104,7 +89,7 @@ def test_a_goal_is_reached_and_the_next_is_stopped_in_mid_motion(
 
     assert operator.call('blocks_set_up').success
     moving = Feedback(lambda f: (f.progress.phase, f.progress.step) == ('moving', 2))
-    goal = client.start_execute(TASK, LONG, on_feedback=moving)
+    goal = client.start_execute(ONE_TEXT, LONG, on_feedback=moving)
     moving.wait()
     here = twin.joint_positions()
     wait_until(lambda: np.abs(twin.joint_positions() - here).max() > 0.02, 'the arm moves')

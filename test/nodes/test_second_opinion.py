@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from support.kept_runs import assert_same_again
+from support.waiting import patient_file
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -23,12 +24,6 @@ PARAMETERS = """
 /**/validator:
   ros__parameters:
     second_opinion: true
-/**/planner:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: 60.0
 """
 GOOD = (
     '(unstack b5 b3) (putdown b5) (unstack b2 b1) (stack b2 b5) (unstack b3 b4) (putdown b3)'
@@ -43,9 +38,8 @@ echo 'Bad plan description!'
 def _validator(
     domain: int, folder: Path, names: tuple[str, ...] = ('validator',), **environment: str
 ) -> Iterator[Supervisor]:
-    parameters = folder / 'parameters.yaml'
-    parameters.write_text(PARAMETERS, encoding='utf-8')
-    table = node_specs('sim', {'params_file': parameters, 'cell': 'symbolic'})
+    values = {'params_file': patient_file(folder, PARAMETERS), 'cell': 'symbolic'}
+    table = node_specs('sim', values)
     specs = [spec for spec in table if spec.name in names]
     settings = {'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNS_DIR': str(folder / 'runs')}
     with Supervisor(specs, log_dir=folder, environment={**settings, **environment}) as running:

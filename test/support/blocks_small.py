@@ -30,3 +30,8 @@ TWO = load_task("""
 (define (problem two) (:domain blocksworld) (:objects a b)
   (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b)) (:goal (on a b)))
 """)
+
+ONE_TEXT = """
+(define (problem one-block) (:domain blocksworld) (:objects a)
+  (:init (arm-empty) (on-table a) (clear a)) (:goal (holding a)))
+"""

@@ -1,11 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Random Blocksworld episodes on the twin: success, simulated and processor time per action."""
+"""Random Blocksworld episodes on the twin."""
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,12 +23,10 @@ Call = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What one episode did: actions, the fault that ended it or '', simulated and CPU time [s]."""
+    """How many actions an episode did, and the fault that ended it, or ''."""
 
     actions: int
     fault: str
-    simulated: float
-    cpu: float
 
 
 def random_state(rng: random.Random, blocks: int) -> State:
@@ -70,9 +67,7 @@ def successors(state: State) -> dict[Call, State]:
     return moves
 
 
-def run_episode(
-    scene: Scene, seed: int, blocks: int, noise: float, *, actions: int = 10, tower: bool = False
-) -> Episode:
+def run_episode(scene: Scene, seed: int, blocks: int, noise: float, actions: int) -> Episode:
     """Legal actions from a random state, each compared with the measured blocks.
 
     Args:
@@ -81,18 +76,17 @@ def run_episode(
         blocks: number of blocks.
         noise: standard deviation of each target in x and y, half of it in z [m].
         actions: number of random actions.
-        tower: build one tower of all blocks from the table instead, in a random order.
     """
     rng = random.Random(seed)
     objects = [f'b{index + 1}' for index in range(blocks)]
-    state = flat_state(objects) if tower else random_state(rng, blocks)
-    choose = tower_builder(rng, objects) if tower else random_walk(rng, actions)
-    done, fault, started = 0, '', time.process_time()
+    state = random_state(rng, blocks)
+    done, fault = 0, ''
     with MujocoTwin(scene) as twin:
         cell = BlocksworldCell(scene, twin, twin, target_error=gaussian(rng, noise))
         try:
             cell.prepare(objects, state)
-            while not fault and (call := choose(state)) is not None:
+            while not fault and done < actions:
+                call = rng.choice(sorted(successors(state)))
                 state = successors(state)[call]
                 done += 1
                 cell.execute(call[0], call[1:])
@@ -100,30 +94,7 @@ def run_episode(
                     fault = f'{" ".join(call)}: measured another state'
         except SafegenError as error:
             fault = error.message
-        return Episode(done, fault, twin.sim_time, time.process_time() - started)
-
-
-def flat_state(objects: list[str]) -> State:
-    """Every block on the table, the hand empty."""
-    return frozenset(
-        {('arm-empty',)} | {(word, name) for name in objects for word in ('on-table', 'clear')}
-    )
-
-
-def random_walk(rng: random.Random, actions: int) -> Callable[[State], Call | None]:
-    """Chooses that many legal actions at random."""
-    left = iter(range(actions))
-    return lambda state: None if next(left, None) is None else rng.choice(sorted(successors(state)))
-
-
-def tower_builder(rng: random.Random, objects: list[str]) -> Callable[[State], Call | None]:
-    """Chooses the actions that build one tower in a random order."""
-    order = rng.sample(objects, len(objects))
-    calls: list[Call] = []
-    for under, block in pairwise(order):
-        calls += [('pickup', block), ('stack', block, under)]
-    left = iter(calls)
-    return lambda state: next(left, None)
+        return Episode(done, fault)
 
 
 def gaussian(rng: random.Random, sigma: float) -> Callable[[], Offset]:

@@ -23,10 +23,10 @@ PATIENT = """
 """For a stack whose tests are not about silence: a busy machine holds up nodes and clients."""
 
 
-def patient_file(folder: Path) -> Path:
-    """A file with the parameters of a stack that bears long silences."""
+def patient_file(folder: Path, more: str = '') -> Path:
+    """A file with the parameters of a stack that bears long silences, and further ones in YAML."""
     file = folder / 'parameters.yaml'
-    file.write_text(PATIENT, encoding='utf-8')
+    file.write_text(PATIENT + more, encoding='utf-8')
     return file
 
 

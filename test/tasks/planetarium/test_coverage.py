@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import pytest
+from support.scripted_answers import ScriptedAnswers
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain
 from safegen_ros.tasks.planetarium.nl_to_pddl import Translation, translate
@@ -24,26 +23,9 @@ _WORLD = """(define (problem cell) (:domain blocksworld)
   (:constraints (and {})))"""
 
 
-class Scripted:
-    """Answers the same text each time."""
-
-    def __init__(self, answer: str) -> None:
-        self.answer = answer
-        self.asked: list[Sequence[Message]] = []
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Completion:
-        self.asked.append(list(messages))
-        return Completion(self.answer, 0, 0, 0.0, 'stop')
-
-
-def _ask(text: str, goal: str, constraints: str = '', start: bool = True) -> Scripted:
+def _ask(text: str, goal: str, constraints: str = '', start: bool = True) -> ScriptedAnswers:
     world = read_problem(_WORLD.format('(clear b1)', ''), DOMAIN) if start else None
-    model = Scripted(_WORLD.format(goal, constraints))
+    model = ScriptedAnswers(*[_WORLD.format(goal, constraints)] * 2)
     found = translate(Request(text, DOMAIN, '', world), model, Sampling(), attempts=2, readings=1)
     assert isinstance(found, Translation)
     return model
@@ -109,9 +91,9 @@ def test_a_part_of_a_description_is_missed_too() -> None:
 
 
 def test_the_model_is_told_what_it_left_out() -> None:
-    model = Scripted(_WORLD.format(ON, ''))
+    model = ScriptedAnswers(*[_WORLD.format(ON, '')] * 2)
     request = Request('Put b1 on b2, and b3 on b4', DOMAIN, '',
                       read_problem(_WORLD.format(ON, ''), DOMAIN))  # fmt: skip
     with pytest.raises(SafegenError):
         translate(request, model, Sampling(), attempts=2, readings=1)
-    assert "'b3'" in model.asked[1][-1]['content']
+    assert "'b3'" in model.asked[1][0][-1]['content']

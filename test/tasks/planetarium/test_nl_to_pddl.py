@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import pytest
 from support.planetarium_answers import BLOCKS
+from support.scripted_answers import ScriptedAnswers
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
@@ -24,25 +23,10 @@ REQUEST = Request('Put a on b.', DOMAIN)
 UPSIDE_DOWN = BLOCKS.replace('(on a b) (clear a)', '(on b a)')
 
 
-class Scripted:
-    """Answers one text after the other, and keeps what it was asked."""
-
-    def __init__(self, *answers: str) -> None:
-        self.answers = list(answers)
-        self.asked: list[tuple[Sequence[Message], Sampling]] = []
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Completion:
-        self.asked.append((list(messages), sampling))
-        return Completion(self.answers.pop(0), 0, 0, 0.0, 'stop')
-
-
 def ask(request: Request, *answers: str, readings: int = 1, attempts: int = 3) -> object:
-    return translate(request, Scripted(*answers), Sampling(), readings=readings, attempts=attempts)
+    return translate(
+        request, ScriptedAnswers(*answers), Sampling(), readings=readings, attempts=attempts
+    )
 
 
 def test_a_request_becomes_a_problem_that_is_said_back_in_words() -> None:
@@ -70,7 +54,7 @@ def test_a_request_becomes_a_problem_that_is_said_back_in_words() -> None:
     ],
 )
 def test_what_is_wrong_is_told_to_the_model(wrong: str, said: str) -> None:
-    model = Scripted(wrong, BLOCKS)
+    model = ScriptedAnswers(wrong, BLOCKS)
     found = translate(REQUEST, model, Sampling(seed=7), readings=1)
     assert isinstance(found, Translation)
     assert found.attempts == 2
@@ -101,7 +85,7 @@ def test_two_ways_to_understand_a_request_make_a_question() -> None:
     assert 'nothing beside that' not in found.text
     assert isinstance(ask(REQUEST, BLOCKS, UPSIDE_DOWN, readings=2), Question)
     renamed = BLOCKS.replace('objects a b', 'objects x y').replace(' a', ' x').replace(' b)', ' y)')
-    model = Scripted(BLOCKS, renamed)  # the same problem, where names are the model's own
+    model = ScriptedAnswers(BLOCKS, renamed)  # the same problem, where names are the model's own
     assert isinstance(translate(REQUEST, model, Sampling()), Translation)
     assert model.asked[0][1].seed != model.asked[1][1].seed
 
@@ -134,7 +118,7 @@ def test_a_constraint_that_was_given_cannot_be_avoided() -> None:
 def test_constraints_that_are_not_one_formula_are_refused_before_the_model_is_asked(
     given: str,
 ) -> None:
-    model = Scripted()
+    model = ScriptedAnswers()
     with pytest.raises(SafegenError):
         translate(Request('Put a on b.', DOMAIN, given), model, Sampling())
     assert not model.asked
