@@ -25,6 +25,8 @@ PARAMETERS = """
   ros__parameters:
     second_opinion: true
 """
+NO_MODEL = 'http://127.0.0.1:9/v1#none'
+"""A server that is never asked, since the plan comes from the search."""
 GOOD = (
     '(unstack b5 b3) (putdown b5) (unstack b2 b1) (stack b2 b5) (unstack b3 b4) (putdown b3)'
     '(pickup b4) (stack b4 b3) (pickup b1) (stack b1 b4)'
@@ -38,7 +40,9 @@ echo 'Bad plan description!'
 def _validator(
     domain: int, folder: Path, names: tuple[str, ...] = ('validator',), **environment: str
 ) -> Iterator[Supervisor]:
-    values = {'params_file': patient_file(folder, PARAMETERS), 'cell': 'symbolic'}
+    values = {
+        'params_file': patient_file(folder, PARAMETERS), 'cell': 'symbolic', 'model': NO_MODEL,
+    }  # fmt: skip
     table = node_specs('sim', values)
     specs = [spec for spec in table if spec.name in names]
     settings = {'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNS_DIR': str(folder / 'runs')}
