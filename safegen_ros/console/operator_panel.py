@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from safegen_ros.console.shown import (
+    PlanChart,
     countdown_words,
     draw,
     panel,
@@ -48,12 +49,13 @@ class OperatorPanel:
         self._parts = parts
         self._digest = ''
         self._answers: list[viser.GuiButtonHandle] = []
+        self._over_time = PlanChart()
         gui = parts.gui
         Html(gui, draw('style'))
         if parts.read_only:
             self._next = Html(gui)
             Html(gui, panel('Read only: nothing can be asked for from here.'))
-            self._tried, self._plan = Html(gui), Html(gui)
+            self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
             return
         # The first of all, right before what comes next: there it stays however long that is told.
         stop = gui.add_button('STOP', color='red', icon=icon('hand-stop'), hint='Key Escape')
@@ -68,7 +70,7 @@ class OperatorPanel:
         self._set_up.on_click(lambda event: self._ask_set_up(event.client))
         self._answer = gui.add_folder(None)
         self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
-        self._plan, self._tried = Html(gui), Html(gui)
+        self._plan, self._chart, self._tried = Html(gui), Html(gui), Html(gui)
 
     def update(self, snapshot: Snapshot) -> None:
         """Shows what is known."""
@@ -79,6 +81,7 @@ class OperatorPanel:
         self._next.show(draw('next', where, words, stopped, countdown))
         self._tried.show(tried_html(snapshot.goal))
         self._plan.show(plan_html(snapshot))
+        self._chart.show(self._over_time.update(snapshot, time.monotonic()))
         if self._parts.read_only:
             return
         goal = snapshot.goal

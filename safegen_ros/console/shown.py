@@ -11,6 +11,7 @@ from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.cards import MOST_LIT, steps_html, task_html
+from safegen_ros.record.present.chart import GanttChart, chart_html, chart_of_steps
 from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.record.present.html import PRESENT, macros
 from safegen_ros.record.present.runs import problem_of_attempt
@@ -171,6 +172,43 @@ def plan_html(snapshot: Snapshot) -> str:
     broken = [text for text, standing in snapshot.monitor.standings if standing == 'violated']
     plan = draw('plan', _plan_title(goal), listed, _lights(goal, steps, problem), broken)
     return panel(*above, plan, *below)
+
+
+class PlanChart:
+    """The plan that waits for a person or is carried out, over time.
+
+    The executor says which step it has begun; the seconds since then are counted here.
+    """
+
+    def __init__(self) -> None:
+        self._of: tuple[tuple[str, ...], Problem | None] = ((), None)
+        self._chart: GanttChart | None = None
+        self._step: tuple[str, int] = ('', -1)
+        self._since = 0.0
+
+    def update(self, snapshot: Snapshot, now: float) -> str:
+        """The chart as it is; `now` by the monotonic clock [s]."""
+        goal = snapshot.goal
+        if goal is None:
+            return ''
+        steps, problem = shown_plan(snapshot, goal)
+        if steps != self._of[0] or problem is not self._of[1]:
+            self._of = steps, problem
+            self._chart = chart_of_steps(problem, steps) if problem is not None else None
+        if self._chart is None:
+            return ''
+        present = self._present(goal, now) if goal.moving else None
+        return panel(chart_html(self._chart, done=goal.step, now=present))
+
+    def _present(self, goal: GoalView, now: float) -> float | None:
+        """The present on the clock of the plan, in full seconds, and within the step."""
+        steps = self._chart.steps if self._chart is not None else ()
+        if goal.step >= len(steps):
+            return None
+        if (goal.id, goal.step) != self._step:
+            self._step, self._since = (goal.id, goal.step), now
+        start, end = steps[goal.step]
+        return min(start + int(now - self._since), end)
 
 
 def countdown_words(pending: Pending | None, now: float) -> str:

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from safegen_ros.client import Options
 from safegen_ros.console import choices
-from safegen_ros.console.choices import Chosen
-from safegen_ros.console.rules import Understood, understand
+from safegen_ros.console.choices import Chosen, Understood, understand
 from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError

@@ -10,7 +10,6 @@ to a tolerance.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import Any
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.moments import plan_of_steps
+from safegen_ros.pddl.moments import plan_of_steps, told_steps
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Steps
@@ -58,8 +57,6 @@ POSE_TOLERANCE_M = 0.002
 of the arm on [m]."""
 
 EXECUTION_LIMIT_S = 86400.0
-
-_ACTION = re.compile(r'\(([^()]*)\)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,14 +258,7 @@ def recorded_plan(record: RunRecord) -> Plan:
 
 def recorded_steps(record: RunRecord) -> Steps:
     """The same, where several robots may act in a step."""
-    return tuple(
-        tuple(
-            Step(words[0], tuple(words[1:]))
-            for words in map(str.split, _ACTION.findall(text))
-            if words
-        )
-        for text in record.plan
-    )
+    return told_steps(record.plan)
 
 
 @dataclass(frozen=True, slots=True)

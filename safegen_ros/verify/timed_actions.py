@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
@@ -150,18 +151,31 @@ class TimedActions:
             NoNumber: a number cannot be changed.
         """
         plan = self.timed(plan)
+        ((_, state),) = deque(self.states(plan), maxlen=1)
+        ends = (Fraction(start) + Fraction(duration) for start, duration in plan.times)
+        return state, max(ends, default=Fraction(0))
+
+    def states(self, plan: Plan) -> Iterator[tuple[Fraction, int]]:
+        """The initial state, and that after each moment in which something happens, with its time.
+
+        Args:
+            plan: with times, and proved as far as it is followed.
+
+        Raises:
+            NoNumber: a number cannot be changed.
+        """
         moments: dict[Fraction, list[GroundAction]] = {}
         for step, (start, duration) in zip(plan.steps, plan.times, strict=True):
             first, *last = self.happenings(step, duration)
             moments.setdefault(Fraction(start), []).append(first)
             moments.setdefault(Fraction(start) + Fraction(duration), []).extend(last)
-        end = max(moments, default=Fraction(0))
         for time, action in self.literals:
             moments.setdefault(time, []).append(action)
         state = self.table.encode(self.problem.init)
+        yield Fraction(0), state
         for moment in sorted(moments):
             state = self.after(moments[moment], state)
-        return state, end
+            yield moment, state
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""

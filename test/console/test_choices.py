@@ -4,19 +4,25 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support import strategies
 from support.blocks_small import THREE_TEXT
 
+from safegen_ros.api import Problem
 from safegen_ros.console import choices
-from safegen_ros.console.choices import PASTED, read_pasted, read_problem
+from safegen_ros.console.choices import PASTED, read_pasted, read_problem, understand
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record.present.wording import rule_words
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.pddl3.task import load_task
 
+TOWER_ORDER = Problem.load(Path(__file__).parents[2] / 'examples/tower_order.pddl')
 DOMAIN = builtin_domain_text('blocksworld').replace('domain blocksworld', 'domain mine')
 MINE = THREE_TEXT.replace('blocksworld', 'mine')
 
@@ -75,3 +81,81 @@ def test_a_text_without_an_end_is_not_read() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(SafegenError):
         read_pasted(text)
+
+
+@settings(strategies.SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_words_lead_back_to_the_formula(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.generated(rng)
+    for constraint in problem.constraints:
+        understood = understand(rule_words(constraint, problem), problem)
+        assert understood.troubles == ()
+        (reading,) = understood.readings
+        assert reading.constraints == (constraint,)
+        assert understood.sentences == (rule_words(constraint, problem),)
+        formal = understand(understood.formulas[0], problem)
+        assert formal.readings[0].constraints == (constraint,)
+
+
+@given(st.text(max_size=60))
+def test_whatever_is_typed_is_understood_or_explained(text: str) -> None:
+    understood = understand(text, TOWER_ORDER)
+    assert bool(understood.readings) != bool(understood.troubles)
+    assert all(trouble.what for trouble in understood.troubles)
+
+
+@settings(strategies.SUITE, max_examples=60)
+@given(strategies.SEEDS)
+def test_one_wrong_word_is_never_read_over(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.generated(rng)
+    assume(problem.constraints)
+    words = rule_words(rng.choice(problem.constraints), problem).split()
+    words.insert(rng.randrange(len(words)), 'zzyzx')
+    understood = understand(' '.join(words), problem)
+    assert understood.readings == ()
+    assert any('zzyzx' in trouble.what or trouble.cure for trouble in understood.troubles)
+
+
+def test_plain_words() -> None:
+    understood = understand('never put anything on b2', TOWER_ORDER)
+    assert understood.formulas == ('(always (not (exists (?x) (on ?x b2))))',)
+
+
+@pytest.mark.parametrize(
+    ('text', 'what', 'column', 'caret'),
+    [
+        ('b9 must never be on b1', "no object is called 'b9'", 1, 'b9 must never be on b1\n^'),
+        ('(always (on b1))', "'on' takes 2 arguments", 9, '(always (on b1))\n        ^'),
+        ('never b1 on b4', "not understood from 'b1' on", 7, 'never b1 on b4\n      ^'),
+    ],
+)
+def test_what_is_not_understood_is_shown_at_its_place(
+    text: str, what: str, column: int, caret: str
+) -> None:
+    (trouble,) = understand(text, TOWER_ORDER).troubles
+    assert what in trouble.what
+    assert trouble.cure
+    assert (trouble.line, trouble.column) == (1, column)
+    assert trouble.excerpt == caret
+
+
+def test_what_can_mean_several_things_is_asked_back() -> None:
+    (trouble,) = understand('b5 must be on the table', TOWER_ORDER).troubles
+    assert len(trouble.meanings) == 3
+    for meaning in trouble.meanings:
+        assert not understand(meaning, TOWER_ORDER).troubles or 'no plan' in str(
+            understand(meaning, TOWER_ORDER).troubles
+        )
+
+
+def test_a_rule_that_no_plan_can_keep_is_refused() -> None:
+    (trouble,) = understand('b1 must never be on b4', TOWER_ORDER).troubles
+    assert 'no plan can keep' in trouble.what
+
+
+def test_several_wrong_rules_are_all_told() -> None:
+    troubles = understand('b9 must never be on b1\nnever b1 on b4', TOWER_ORDER).troubles
+    assert [trouble.line for trouble in troubles] == [1, 2]
+    assert understand('', TOWER_ORDER).troubles[0].what == 'there is no rule'

@@ -17,6 +17,7 @@ from support.blocks_small import THREE
 from safegen_msgs import msg
 from safegen_ros.console import state
 from safegen_ros.console.shown import (
+    PlanChart,
     countdown_words,
     goal_html,
     plan_html,
@@ -36,6 +37,7 @@ from safegen_ros.console.state import (
     StopView,
 )
 from safegen_ros.errors import ErrorCode
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.record.events import (
     EndEvent,
@@ -52,6 +54,7 @@ from safegen_ros.record.history import task_record
 from safegen_ros.record.present.cards import attempt_html
 from safegen_ros.record.present.wording import NEXT, next_words
 from safegen_ros.record.run import AttemptRecord, ReplanRecord
+from safegen_ros.tasks.pddl3.task import load_files
 from safegen_ros.verdict import Category, Verdict
 
 ID, EXECUTION, OTHER = '0' * 32, '1' * 32, '2' * 32
@@ -312,3 +315,30 @@ def test_the_robot_is_what_the_executor_reports() -> None:
     }
     assert Snapshot(parts=parts).robot == 'mycobot'
     assert Snapshot().robot == ''
+
+
+def test_the_present_moves_within_the_step_that_is_carried_out() -> None:
+    folder = data_path('examples/patrol')
+    patrol = load_files(folder / 'problem.pddl', folder / 'domain.pddl')
+    domain = (folder / 'domain.pddl').read_text(encoding='utf-8')
+    steps = ('(charge r2d2 dock)', '(move r2d2 dock door)')
+    record = replace(begin(TaskEvent(ID, '', task_record(patrol, 'patrol', domain))), plan=steps)
+    chart, none = PlanChart(), 'sg-present'
+    for done, moving, now, expected in (
+        (0, False, 99.0, None),  # it waits for a person
+        (0, True, 100.0, '0'),
+        (0, True, 112.5, '12'),
+        (0, True, 200.0, '30'),  # a step that takes longer than it should does not move on
+        (1, False, 201.0, None),
+        (1, True, 202.0, '30.001'),
+        (1, True, 205.0, '33.001'),
+    ):
+        goal = GoalView(ID, replace(record, steps_done=done), stage='executing', moving=moving)
+        html = str(chart.update(Snapshot(goal=goal), now))
+        assert (none in html) is (expected is not None)
+        assert 'battery r2d2' in html
+        if expected is not None:
+            x = float(expected) * 400 / 42.001
+            assert float(html.split('class="sg-present" d="M')[1].split(' ')[0]) == pytest.approx(
+                x, abs=0.01
+            )

@@ -9,6 +9,7 @@ from typing import Any
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.record.present.chart import chart_html, chart_of_attempt
 from safegen_ros.record.present.compare import compare, compare_html
 from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.record.present.html import part
@@ -22,6 +23,7 @@ from safegen_ros.record.present.wording import (
     verdict_words,
 )
 from safegen_ros.record.run import AttemptRecord
+from safegen_ros.verdict import Category, Verdict
 
 MOST_STEPS, MOST_RULES, MOST_LIT = 60, 100, 200
 """Most steps that are listed at once, rules that are told, and steps that lights are drawn over."""
@@ -68,6 +70,7 @@ def attempt_html(
         'lights': '',
         'around': '',
         'failing': failing,
+        'chart': '',
         'compared': '',
         'text': attempt.text,
         'reason': verdict.reason,
@@ -76,8 +79,10 @@ def attempt_html(
     }
     if attempt.steps:
         told['steps'] = steps_html(attempt.steps, problem, fails=failing, most=most)
+    if problem is not None:
+        told['chart'] = chart_html(chart_of_attempt(problem, attempt), fails=failing)
     if problem is not None and not problem.timed and 0 < len(steps) <= MOST_LIT:
-        fail = verdict.failing_state if verdict.failing_state >= 0 and not verdict.ok else None
+        fail = _failing_state(problem, verdict)
         shown = lights(problem, steps)
         whole = len(shown[-1].standings) > len(steps) and fail in (None, len(steps))
         told['lights'] = lights_html(shown, fail=fail, ended=whole, planned=True)
@@ -87,6 +92,17 @@ def attempt_html(
         told['before'] = before.number
         told['compared'] = compare_html(problem, compare(problem, before, attempt))
     return part('attempt', told)
+
+
+def _failing_state(problem: Problem, verdict: Verdict) -> int | None:
+    """The state in which a plan fails, by the number of steps before it; None where none does."""
+    if verdict.ok or verdict.failing_state < 0:
+        return None
+    if not problem.domain.durative:
+        return verdict.failing_state
+    # Over time there is a state for each start and each end of a step.
+    step = verdict.failing_step if verdict.failing_step >= 0 else verdict.plan_length
+    return min(step + (verdict.category is Category.SAFETY_VIOLATION), verdict.plan_length)
 
 
 def steps_html(

@@ -21,6 +21,7 @@ from safegen_ros.record.history import duration_s, outcome_of, recorded_task
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present import html
 from safegen_ros.record.present.cards import MOST_RULES, attempt_html, steps_html, task_html
+from safegen_ros.record.present.chart import chart_html, chart_of_run
 from safegen_ros.record.present.constraint_status import legend_html, lights_html, lights_observed
 from safegen_ros.record.present.pictures import film_html, goal_html, state_html
 from safegen_ros.record.present.runs import (
@@ -170,7 +171,7 @@ def _execution(record: RunRecord, problem: Problem | None) -> dict[str, Any]:
     """The states of the run, and the lights over them."""
     if problem is None or not (record.plan or record.steps):
         plan = steps_html(record.plan, problem, most=MOST_STEPS) if record.plan else ''
-        return {'film': [], 'plan': plan}
+        return {'film': [], 'plan': plan, 'chart': ''}
     found = frames(problem, record)[: MOST_STEPS + 1]
     states, captions = [frame.state for frame in found], [_caption(frame) for frame in found]
     seen = sum(frame.source is not FrameSource.FORESEEN for frame in found) - 1
@@ -178,6 +179,7 @@ def _execution(record: RunRecord, problem: Problem | None) -> dict[str, Any]:
     return {
         'film': list(zip(captions, film_html(problem, states, captions), strict=True)),
         'lights': lights_html(lights_observed(problem, states), now=now, ended=now is None),
+        'chart': chart_html(chart_of_run(problem, record, found)),
     }
 
 
