@@ -20,13 +20,12 @@ from safegen_ros.console.operator_panel import OperatorPanel
 from safegen_ros.console.rehearsed import RehearsedMotion
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.serving import serve
-from safegen_ros.console.shown import goal_html, panel, stack_html
+from safegen_ros.console.shown import attempt_line, goal_html, stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.state import ConsoleState, GoalView, Snapshot
 from safegen_ros.console.task_tab import TaskTab
 from safegen_ros.console.widgets import Html, Parts
 from safegen_ros.paths import runs_dir
-from safegen_ros.record.present.cards import attempt_html
 from safegen_ros.record.present.runs import problem_of_attempt
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros.stack_state import current_domain
@@ -43,7 +42,7 @@ _TOGETHER_S = 0.004  # the poses of the blocks come right behind the joints
 
 _ATTEMPTS_SHOWN = 12  # the newest first; all are in the record
 
-_PANEL_WIDTH = 430  # pixels
+_PANEL_WIDTH = 460  # pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +124,7 @@ class OperatorConsole(Closing):
         gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=self._settings.dark)
         self._stamp = Html(gui) if self._settings.stamped else None
         self._top = OperatorPanel(parts)
-        below = gui.add_panel()
+        below = gui.add_tab_group()
         self._task: TaskTab | None = None
         if not parts.read_only:
             with below.add_tab('Task'):
@@ -148,7 +147,6 @@ class OperatorConsole(Closing):
         main = gui.main_panel
         main.dock_right()
         main.set_width(_PANEL_WIDTH)
-        below.dock_below(main)
 
     @property
     def url(self) -> str:
@@ -246,7 +244,7 @@ class _AttemptsTab:
         self._goal = Html(parts.gui)
         # Always the same places, so that hours of goals leave nothing behind in the page.
         self._places = [Html(parts.gui) for _ in range(_ATTEMPTS_SHOWN)]
-        self._drawn: dict[tuple[str, int, bool], str] = {}
+        self._drawn: dict[tuple[str, int, bool, bool], str] = {}
 
     def update(self, snapshot: Snapshot) -> None:
         """Shows what is known."""
@@ -260,9 +258,11 @@ class _AttemptsTab:
             self._drawn = {}
             return ()
         drawn = {}
+        refused = [each.number for each in goal.record.attempts if not each.verdict.ok]
         for attempt in goal.record.attempts[::-1][:_ATTEMPTS_SHOWN]:
             problem = problem_of_attempt(goal.record, attempt.replan)
-            key = (goal.id, attempt.number, problem is not None)
-            drawn[key] = self._drawn.get(key) or panel(attempt_html(attempt, problem))
+            newest = attempt.number in refused[-1:]
+            key = (goal.id, attempt.number, problem is not None, newest)
+            drawn[key] = self._drawn.get(key) or attempt_line(attempt, problem, newest)
         self._drawn = drawn
         return tuple(drawn.values())

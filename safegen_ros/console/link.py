@@ -150,7 +150,9 @@ class StackLink:
             self._look(poses=dict(zip(names, map(pose_from_msg, boxes), strict=True)))
 
     def _stopped(self, message: msg.StopState) -> None:
-        stop = StopView(True, message.stopped, message.reason, message.count)
+        stop = StopView(
+            True, message.stopped, message.reason, message.count, seconds_of(message.stamp)
+        )
         self._state.set(stop=stop)
 
     def _pending(self, message: msg.PendingPlan) -> None:

@@ -15,7 +15,9 @@ from safegen_ros.console.shown import (
     panel,
     plan_html,
     situation,
+    state_words,
     tried_html,
+    way,
 )
 from safegen_ros.console.state import Pending, Snapshot
 from safegen_ros.console.widgets import Html, Parts, icon, put
@@ -27,12 +29,8 @@ if TYPE_CHECKING:
 _SHOWN_DIGITS = 8
 
 
-_NOT_REAL = {'twin': 'simulated twin', 'symbolic': 'symbolic cell: nothing moves', '': 'no robot'}
-
-
-def _robot_words(robot: str) -> str:
-    """What executes, so that nobody takes the real arm for its twin."""
-    return _NOT_REAL.get(robot, f'REAL ARM: {robot}')
+_NOT_REAL = {'twin': 'TWIN', 'symbolic': 'SYMBOLIC: nothing moves', '': 'no robot'}
+"""What executes, so that nobody takes the real arm for its twin."""
 
 
 class OperatorPanel:
@@ -53,32 +51,33 @@ class OperatorPanel:
         gui = parts.gui
         Html(gui, draw('style'))
         if parts.read_only:
-            self._next = Html(gui)
+            self._head, self._next = Html(gui), Html(gui)
             Html(gui, panel('Read only: nothing can be asked for from here.'))
             self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
             return
-        # The first of all, right before what comes next: there it stays however long that is told.
+        # The first of all, right before the head: both stay at the top, however far it is scrolled.
         stop = gui.add_button('STOP', color='red', icon=icon('hand-stop'), hint='Key Escape')
         stop.on_click(lambda _: self._stop())
         gui.add_command('Stop the arm', hotkey='escape').on_trigger(lambda _: self._stop())
-        self._next = Html(gui)
-        self._cancel = gui.add_button('Cancel the goal', color='gray', visible=False)
-        self._cancel.on_click(lambda _: self._cancel_goal())
+        self._head, self._next = Html(gui), Html(gui)
         self._reset = gui.add_button('Reset …', color='orange', visible=False)
         self._reset.on_click(lambda event: self._ask_reset(event.client))
         self._set_up = gui.add_button('The blocks were set up …', color='gray', visible=False)
         self._set_up.on_click(lambda event: self._ask_set_up(event.client))
-        self._answer = gui.add_folder(None)
+        self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
         self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
-        self._plan, self._chart, self._tried = Html(gui), Html(gui), Html(gui)
+        self._answer = gui.add_folder(None)
+        self._cancel = gui.add_button('Cancel the goal', color='gray', visible=False)
+        self._cancel.on_click(lambda _: self._cancel_goal())
 
     def update(self, snapshot: Snapshot) -> None:
         """Shows what is known."""
-        words = next_words(situation(snapshot))
-        stopped = snapshot.stop.stopped
-        where = ' · '.join((*self._parts.place, _robot_words(snapshot.robot)))
+        at, stopped = situation(snapshot), snapshot.stop.stopped
+        robot = _NOT_REAL.get(snapshot.robot, f'REAL ARM: {snapshot.robot}')
+        real, place = snapshot.robot not in _NOT_REAL, ' · '.join(self._parts.place)
+        self._head.show(draw('head', robot, real, *state_words(at), place, way(snapshot, at)))
         countdown = countdown_words(snapshot.pending, time.time())
-        self._next.show(draw('next', where, words, stopped, countdown))
+        self._next.show(draw('next', next_words(at), stopped, countdown))
         self._tried.show(tried_html(snapshot.goal))
         self._plan.show(plan_html(snapshot))
         self._chart.show(self._over_time.update(snapshot, time.monotonic()))

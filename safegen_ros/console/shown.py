@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import datetime
 
-from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
+from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot, StopView
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.present.cards import MOST_LIT, steps_html, task_html
+from safegen_ros.record.present.cards import MOST_LIT, attempt_html, steps_html, task_html
 from safegen_ros.record.present.chart import GanttChart, chart_html, chart_of_steps
 from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.record.present.html import PRESENT, macros
 from safegen_ros.record.present.runs import problem_of_attempt
 from safegen_ros.record.present.wording import (
+    CATEGORY_WORDS,
     StackSituation,
     difference_words,
     ended_words,
@@ -23,6 +25,7 @@ from safegen_ros.record.present.wording import (
     step_text_words,
     steps_of,
 )
+from safegen_ros.record.run import AttemptRecord
 
 draw = macros('page.html', 'safegen_ros.console', PRESENT)
 """Draws a macro of the console's templates; what it returns is safe markup."""
@@ -33,6 +36,23 @@ LEVELS = ('well', 'warning', 'ERROR', 'silent')
 FRESH_S = 2.0
 """A sample or a heartbeat that is older is shown as old [s]."""
 
+_STATES = {
+    'no stack': ('No stack', 'stopped'),
+    'stopped': ('STOPPED', 'stopped'),
+    'idle': ('Ready', 'ready'),
+    'ended': ('Ready', 'ready'),
+    'approval': ('Waits for you', 'asks'),
+    'preparing': ('Makes ready', 'moves'),
+    'executing': ('MOVES', 'moves'),
+    'replanning': ('Plans again', 'busy'),
+}
+
+_WAY = ('Task', 'Rules', 'Plan', 'Approve', 'Run', 'Done')
+_STEP_OF = {'approval': 3, 'preparing': 4, 'executing': 4, 'idle': 0, 'no stack': 0}
+_REFUSED = (ErrorCode.APPROVAL_REFUSED, ErrorCode.APPROVAL_TIMEOUT)
+
+_CALLED = 'the service stop was called'  # as the executor says it
+
 _STOPPED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED)
 
 
@@ -42,7 +62,7 @@ def situation(snapshot: Snapshot) -> StackSituation:
     if not any(snapshot.nodes.values()):
         return StackSituation('no stack')
     if snapshot.stop.stopped:
-        return StackSituation('stopped', reason=snapshot.stop.reason)
+        return StackSituation('stopped', reason=stop_words(snapshot.stop))
     if goal is None:
         return StackSituation('idle')
     if not goal.running:
@@ -67,6 +87,49 @@ def situation(snapshot: Snapshot) -> StackSituation:
         after=after,
         reason=_given_up_words(goal) if stage == 'replanning' else '',
     )
+
+
+def stop_words(stop: StopView) -> str:
+    """Why nothing may move, and since when."""
+    reason = 'STOP was pressed' if stop.reason == _CALLED else stop.reason
+    if not stop.since:
+        return reason
+    return f'{reason}, at {datetime.fromtimestamp(stop.since).astimezone():%H:%M:%S}'
+
+
+def state_words(at: StackSituation) -> tuple[str, str]:
+    """The state of the stack in a word or two, and its tone."""
+    return _STATES.get(at.stage, ('Plans', 'busy'))
+
+
+def way(snapshot: Snapshot, at: StackSituation) -> list[tuple[str, str]]:
+    """The steps of a task, each `done`, `now`, `failed` or `later`."""
+    goal, failed = snapshot.goal, False
+    step = _STEP_OF.get(at.stage, 2)
+    if goal is not None and not goal.running:
+        failed = goal.code is not ErrorCode.NONE
+        moved = goal.executes and (goal.step or goal.record.steps)
+        step = 3 if goal.code in _REFUSED else 4 if moved else 2
+        step = step if failed else len(_WAY) - 1
+    elif goal is not None and at.stage == 'stopped':
+        step = 4 if goal.stage == 'executing' else 2
+    kinds = ['done'] * step + ['failed' if failed else 'now'] + ['later'] * len(_WAY)
+    if goal is not None and not goal.running and not failed:
+        kinds[step] = 'done'
+    return list(zip(_WAY, kinds, strict=False))
+
+
+def attempt_line(attempt: AttemptRecord, problem: Problem | None, open_: bool) -> str:
+    """An attempt in a line, with all of it behind a click."""
+    verdict = attempt.verdict
+    found = f'{"✓" if verdict.ok else "✕"} {CATEGORY_WORDS[verdict.category]}'
+    why = ''
+    if not verdict.ok and 0 <= verdict.failing_step < len(attempt.steps):
+        step = step_text_words(attempt.steps[verdict.failing_step], problem)
+        why = f'at step {verdict.failing_step + 1} of {len(attempt.steps)}, “{step}”'
+    body = attempt_html(attempt, problem)
+    title = f'{attempt.number}, {attempt.source}:'
+    return panel(draw('tried_once', title, verdict.ok, found, why, body, open_))
 
 
 def outcome_words(goal: GoalView) -> str:
@@ -160,7 +223,9 @@ def plan_html(snapshot: Snapshot) -> str:
         if not pending.may_be_approved:
             told = 'It is not proved, or not the plan that it says it is: it can only be refused.'
             above.append(draw('note', told, 'sg-bad'))
-        below.append(draw('note', f'Digest of task and plan: {pending.digest}', 'sg-digest'))
+        below.append(
+            draw('reading', f'Digest {pending.digest[:8]} of task and plan', pending.digest)
+        )
         if pending.request and goal is not None:
             above.append(draw('strong', 'A model read this request. Is the task what is meant?'))
             above += [f'“{pending.request}”', task_html(pending.problem or goal.problem)]

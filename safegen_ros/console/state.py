@@ -43,6 +43,8 @@ from safegen_ros.verdict import Verdict
 RUN, PLAN, EXECUTE = 'run_task', 'plan_task', 'execute_plan'
 """The actions whose goals are followed."""
 
+_LOST = 'the node that held the goal is gone: look at the cell before the next one'
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -186,12 +188,13 @@ _ASKED = (
 
 @dataclass(frozen=True, slots=True)
 class StopView:
-    """The topic `stopped`; `known` is false before anything was heard."""
+    """The topic `stopped`; `known` is false before anything was heard, `since` Unix time [s]."""
 
     known: bool = False
     stopped: bool = False
     reason: str = ''
     count: int = 0
+    since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,6 +398,3 @@ class Goals:
         running = [v for v in self._views.values() if v.running and v.action != EXECUTE]
         shown, others = self._views.get(self._shown), max(0, len(running) - 1)
         self._at.set(goal=shown, others=others)
-
-
-_LOST = 'the node that held the goal is gone: look at the cell before the next one'

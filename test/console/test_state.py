@@ -18,11 +18,14 @@ from safegen_msgs import msg
 from safegen_ros.console import state
 from safegen_ros.console.shown import (
     PlanChart,
+    attempt_line,
     countdown_words,
     goal_html,
     plan_html,
     situation,
+    state_words,
     tried_html,
+    way,
 )
 from safegen_ros.console.state import (
     EXECUTE,
@@ -296,6 +299,49 @@ def test_a_request_that_a_model_read_is_shown_with_what_it_was_read_as() -> None
     assert 'Build &lt;b&gt;a tower' in told
     assert told.index('Build') < told.index('What the arm will do')
     assert '<b>Goal</b>' in told
+
+
+MOVES = (PlanEvent(STEPS, 'model'), StepEvent(0, STEPS[0], 0.0))
+WAITS = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 1300.0, THREE.problem)
+
+
+@pytest.mark.parametrize(
+    ('events', 'more', 'state', 'now', 'kind'),
+    [
+        (None, {'nodes': {}}, 'No stack', 'Task', 'now'),
+        (None, {}, 'Ready', 'Task', 'now'),
+        ((), {}, 'Plans', 'Plan', 'now'),
+        ((judged(1),), {'pending': WAITS}, 'Waits for you', 'Approve', 'now'),
+        ((judged(1), *MOVES), {}, 'MOVES', 'Run', 'now'),
+        ((judged(1), *MOVES), {'stop': StopView(True, True, 'x')}, 'STOPPED', 'Run', 'now'),
+        ((judged(1, BAD), EndEvent(ErrorCode.UNSOLVABLE, '')), {}, 'Ready', 'Plan', 'failed'),
+        ((judged(1), EndEvent(ErrorCode.APPROVAL_REFUSED, '')), {}, 'Ready', 'Approve', 'failed'),
+        ((judged(1), *MOVES, EndEvent(ErrorCode.ROBOT_FAULT, '')), {}, 'Ready', 'Run', 'failed'),
+        ((judged(1), *MOVES, EndEvent(ErrorCode.NONE, '')), {}, 'Ready', 'Done', 'done'),
+    ],
+)  # fmt: skip
+def test_the_head_tells_the_state_and_how_far_the_task_has_come(
+    events: tuple[Event, ...] | None, more: dict[str, Any], state: str, now: str, kind: str
+) -> None:
+    snapshot = Snapshot(view(*events) if events is not None else None, nodes=ACTIVE)
+    snapshot = replace(snapshot, **more)
+    at = situation(snapshot)
+    assert state_words(at)[0] == state
+    steps = way(snapshot, at)
+    names = [name for name, _ in steps]
+    assert names == ['Task', 'Rules', 'Plan', 'Approve', 'Run', 'Done']
+    place = names.index(now)
+    assert [is_ for _, is_ in steps] == ['done'] * place + [kind] + ['later'] * (5 - place)
+
+
+def test_an_attempt_is_a_line_with_all_of_it_behind() -> None:
+    attempt = judged(2, parse_plan('(stack c b)'))
+    for opened in (False, True):
+        told = str(attempt_line(attempt, THREE.problem, opened))
+        assert told.count('<details class="sg-attempt" open>') == int(opened)
+        line = told[: told.index('</summary>')]
+        assert '2, model:' in line
+        assert 'at step 1 of 1, “put c on b”' in line
 
 
 def test_a_stop_that_was_reset_is_no_news_any_more() -> None:
