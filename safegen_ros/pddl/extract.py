@@ -29,17 +29,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.pddl.diagnostics import ONLY_STEPS, found_at, place_of
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import (
-    MAX_PLAN_TEXT,
-    ONLY_STEPS,
-    Plan,
-    found_at,
-    parse_plan,
-    place_of,
-    read_steps,
-    read_whole,
-)
+from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, parse_plan, read_steps, read_whole
 from safegen_ros.pddl.plan_formats import lenient as listed_lines
 
 _THOUGHTS = re.compile(

@@ -311,6 +311,7 @@ class Grounder:
         }
         self._most = MAX_KEPT_SIZE // max(self._sizes.values(), default=1) + 1
         self._kept: dict[Step, GroundAction] = {}
+        self._checked: set[Step] = set()
         self._parts: dict[Step, list[tuple[Formula, Test]]] = {}
 
     def action(self, step: Step) -> GroundAction:
@@ -351,7 +352,7 @@ class Grounder:
 
     def are_known(self, steps: Iterable[Step]) -> bool:
         """Whether all steps are remembered as actions of the problem; if not, `check` tells."""
-        return all(map(self._kept.__contains__, steps))
+        return self._checked.issuperset(steps)
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.
@@ -377,6 +378,9 @@ class Grounder:
                 )
             if actual != kind and not self.problem.domain.is_subtype(actual, kind):
                 raise ValueError(f'{argument!r} is a {actual}, but {name} must be a {kind}')
+        if len(self._checked) >= self._most:
+            self._checked.clear()
+        self._checked.add(step)
 
     def unsatisfied(self, step: Step, state: int) -> tuple[str, ...]:
         """The parts of a step's precondition that do not hold, as PDDL, in the domain's order."""

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from safegen_ros.errors import PlanFormatError
+from safegen_ros.pddl.diagnostics import misplaced, place_of
 from safegen_ros.pddl.plan_formats import plain
-from safegen_ros.untrusted import numbered
 
 MAX_PLAN_TEXT = 1 << 20
 """Longest plan text that is read [characters]."""
@@ -36,6 +36,11 @@ _GRAMMAR = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
+_STAMP = re.compile(_TIME, re.ASCII)
+_LASTING = re.compile(
+    rf'[ \t]*(?P<step>\({_NAME}(?:[ \t]+{_NAME})*\))[ \t]*\[(?P<duration>{_TIME})\][ \t\r]*',
+    re.ASCII,
+)
 _LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_NAME})*\)[ \t\r]*', re.ASCII)
 
 _HAS_DURATION = re.compile(rf'\)[ \t]*\[\s*(?:D\s*:\s*)?{_TIME}', re.ASCII)
@@ -66,6 +71,7 @@ _LONGEST_KNOWN = 100  # characters
 def forget_lines() -> None:
     """Forgets the lines that were read, so that reading can be measured from the beginning."""
     _known.cache_clear()
+    _known_lasting.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,8 @@ def parse_plan(text: str, *, timed: bool = False) -> Plan:
             f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
             cure='send one plan',
         )
+    if timed and (plan := _read_timed_lines(text)):
+        return plan
     steps = _read_lines(text)
     if steps:
         return Plan(steps)
@@ -157,6 +165,38 @@ def _read_lines(text: str) -> tuple[Step, ...]:
                 return ()
             steps.append(step)
     return tuple(steps)
+
+
+def _read_timed_lines(text: str) -> Plan | None:
+    """The plan in a text of lines such as `0.000: (a b) [5.000]`; None for anything else."""
+    steps, times = [], []
+    last = Decimal(0)
+    for line in text.split('\n'):
+        if not line:
+            continue
+        stamp, _, rest = line.partition(':')
+        lasting = _known_lasting(rest) if len(rest) <= _LONGEST_KNOWN else _lasting_line(rest)
+        if lasting is None or not _STAMP.fullmatch(stamp):
+            return None
+        start = Decimal(stamp)
+        if start < last:
+            return None
+        step, duration = lasting
+        steps.append(step)
+        times.append((start, duration))
+        last = start
+    return Plan(tuple(steps), tuple(times)) if steps else None
+
+
+def _lasting_line(line: str) -> tuple[Step, Decimal] | None:
+    """The step and the duration in what is behind the time of a line."""
+    found = _LASTING.fullmatch(line)
+    if found is None:
+        return None
+    return _step(found['step'][1:-1]), Decimal(found['duration'])
+
+
+_known_lasting = lru_cache(_MOST_KNOWN)(_lasting_line)
 
 
 def _line(line: str) -> Step | None:
@@ -276,97 +316,3 @@ class PlanTimes(StepTimes):
     def duration(self, steps: int, position: int, duration: Decimal) -> None:
         """Takes the duration of the last step."""
         self.durations[-1] = duration
-
-
-ONLY_STEPS = 'write only steps, each in parentheses'
-
-_LONGEST = 40  # characters of a text that a message repeats
-
-_KINDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.ASCII | re.IGNORECASE), kind)
-    for pattern, kind in (
-        (r'```', 'a code fence'),
-        (r'</?[a-z]', 'a tag'),
-        (r'\{|\[\s*["{\[]', 'JSON'),
-        (r'\[', 'a list in brackets'),
-        (r'\)', 'a parenthesis that closes nothing'),
-        (r'[-*+\u2022]\s', 'a bullet'),
-        (r'\d+[.)]\s', 'a numbered list'),
-        (r'#', 'a heading'),
-        (r'`', 'a backtick'),
-        (r'["\']', 'a quotation mark'),
-        (r'[,;]', 'a comma'),
-        (r'[\w\-]+\(', 'a call'),
-        (r'\d[\d.]*\s*:', 'a second time'),
-        (r'[\w\-]+(?:[ \t]+[\w\-]+)*[ \t]*\r?$', 'words without parentheses'),
-        (r'[\w\-]', 'a sentence'),
-    )
-)
-
-_STEP_PARTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.ASCII), kind)
-    for pattern, kind in (
-        (r'\(\s*\)', 'a step without a name'),
-        (r'\(\s*\(', 'a list inside a list'),
-        (r'\([^)]*;', 'a comment inside a step'),
-        (r'\([^()]*(?:\(|\Z)', 'an unclosed parenthesis'),
-        (r'\([^)]*\?', 'a variable in a step'),
-        (r'\([^)]*,', 'a comma in a step'),
-        (r'\([^)]*["\'`]', 'a quotation mark in a step'),
-    )
-)
-
-
-def place_of(text: str, position: int) -> tuple[int, int]:
-    """Line and column of a position in a text, both from 1."""
-    line = text.count('\n', 0, position) + 1
-    return line, position - text.rfind('\n', 0, position)
-
-
-def misplaced(text: str, position: int, steps: int) -> PlanFormatError:
-    """The error about what stands at a position, behind some steps.
-
-    The message goes back to the language model that wrote the text, and to a person beside it.
-    """
-    line, column = place_of(text, position)
-    kind, shown = found_at(text, position)
-    found = f'found {shown!r}, {kind},' if shown else 'the text ends'
-    return PlanFormatError(
-        f'{found} where a step such as (stack b1 b2) must stand, after {steps} steps',
-        line=line,
-        column=column,
-        cure=ONLY_STEPS,
-        steps=steps,
-    )
-
-
-def found_at(text: str, position: int) -> tuple[str, str]:
-    """What stands at a position, in words and as it is written; both empty at the end."""
-    end = text.find('\n', position)
-    line = text[position : len(text) if end < 0 else end]
-    shown = line[:_LONGEST].rstrip()
-    return (_kind(text, position, line), shown) if shown else ('', '')
-
-
-def _kind(text: str, position: int, line: str) -> str:
-    first = line[0]
-    if number := numbered(line):
-        return f'the character {number}'
-    if not first.isascii() or not first.isprintable():
-        return f'the character U+{ord(first):04X}'
-    if first == '(':
-        end = text.find(')', position)
-        step = text[position : len(text) if end < 0 else end + 1]
-        for pattern, kind in _STEP_PARTS:
-            if pattern.match(step):
-                return kind
-        for place, character in enumerate(step):
-            if character == '\u27e8' and (number := numbered(step[place:])):
-                return f'the character {number} in a step'
-        strange = next(
-            (c for c in step if not (c.isascii() and c.isprintable()) and c not in '\t\r\n'), ''
-        )
-        if strange:
-            return f'the character U+{ord(strange):04X} in a step'
-        return 'a step with a character that no name has'
-    return next((kind for pattern, kind in _KINDS if pattern.match(line)), 'the text')

@@ -13,13 +13,14 @@ Semantics of Gerevini and Long, "Plan Constraints and Preferences in PDDL3" (200
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
+from decimal import Decimal
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import AtomTable, Test, condition
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.verify.monitors import REASON, Automaton, Status, automaton_of, constraint_tests
+from safegen_ros.verify.timed_actions import EXACT
 
 
 class Clocked:
@@ -39,17 +40,17 @@ class Clocked:
     def __init__(self, constraint: Constraint, tests: Sequence[Test]) -> None:
         self.constraint = constraint
         self.mask = 0
-        self.due: Fraction | None = None
-        self.broken: Fraction | None = None
-        self.late: Fraction | None = None
+        self.due: Decimal | None = None
+        self.broken: Decimal | None = None
+        self.late: Decimal | None = None
         self._tests = tests
 
-    def wait(self, time: Fraction) -> None:
+    def wait(self, time: Decimal) -> None:
         """Lets the present state last until a moment, at which another one may follow."""
         if self.broken is None and self.due is not None and time > self.due:
             self.broken = self.due
 
-    def see(self, time: Fraction, state: int) -> None:
+    def see(self, time: Decimal, state: int) -> None:
         """Takes in the state that begins at a moment."""
         self.wait(time)
         if self.broken is None:
@@ -57,7 +58,7 @@ class Clocked:
         elif self.late is None and self.deadline and self._tests[-1](state):
             self.late = time
 
-    def _see(self, time: Fraction, state: int) -> None:
+    def _see(self, time: Decimal, state: int) -> None:
         raise NotImplementedError
 
     @property
@@ -87,7 +88,7 @@ class _Untimed(Clocked):
         self._automaton = automaton
         self._value = 0
 
-    def _see(self, time: Fraction, state: int) -> None:
+    def _see(self, time: Decimal, state: int) -> None:
         self._value = self._automaton.progress(self._value, state, 0)
         if self._value == self._automaton.violated:
             self.broken = time
@@ -104,9 +105,9 @@ class _Within(Clocked):
 
     def __init__(self, constraint: Constraint, tests: Sequence[Test]) -> None:
         super().__init__(constraint, tests)
-        self.due = Fraction(constraint.exact[0])
+        self.due = constraint.exact[0]
 
-    def _see(self, time: Fraction, state: int) -> None:
+    def _see(self, time: Decimal, state: int) -> None:
         if self._tests[0](state):
             self.due = None
 
@@ -116,19 +117,19 @@ class _AlwaysWithin(Clocked):
 
     deadline = True
 
-    def _see(self, time: Fraction, state: int) -> None:
+    def _see(self, time: Decimal, state: int) -> None:
         when, then = self._tests
         if then(state):
             self.due = None
         elif self.due is None and when(state):
-            self.due = time + Fraction(self.constraint.exact[0])
+            self.due = EXACT.add(time, self.constraint.exact[0])
 
 
 class _Hold(Clocked):
     """`(hold-during a b f)` and `(hold-after a f)`: f holds at every moment from a on, before b."""
 
-    def _see(self, time: Fraction, state: int) -> None:
-        begin, *end = map(Fraction, self.constraint.exact)
+    def _see(self, time: Decimal, state: int) -> None:
+        begin, *end = self.constraint.exact
         self.due = None
         if self._tests[0](state) or (end and time >= end[0]):
             return
@@ -138,7 +139,7 @@ class _Hold(Clocked):
             self.due = begin
 
 
-_TIMED: dict[str, type[Clocked]] = {
+TIMED: dict[str, type[Clocked]] = {
     'within': _Within, 'always-within': _AlwaysWithin, 'hold-during': _Hold, 'hold-after': _Hold,
 }  # fmt: skip
 
@@ -162,7 +163,7 @@ def clocked(problem: Problem, table: AtomTable) -> list[Clocked]:
     found: list[Clocked] = []
     for constraint in problem.constraints:
         tests = constraint_tests(constraint, table)
-        timed = _TIMED.get(constraint.operator)
+        timed = TIMED.get(constraint.operator)
         if timed is None:
             found.append(_Untimed(constraint, automaton_of(constraint, tests, table)))
             continue

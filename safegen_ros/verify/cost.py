@@ -11,7 +11,7 @@ from decimal import Decimal
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.deciding import with_sources
 from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME, VIOLATED
-from safegen_ros.pddl.facts import is_value, told_value, value_fact, whole
+from safegen_ros.pddl.facts import exact, is_value, told_value, value_fact
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
@@ -213,7 +213,7 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
     """
     named = {each.predicate for each in functions_of(metric)}
     if problem.domain.durative:
-        problem, _ = table_with(problem, named, whole(TimedActions(problem).ended(plan)[1]))
+        problem, _ = table_with(problem, named, exact(TimedActions(problem).ended(plan)[1]))
         timed = TimedActions(problem, ranking=with_sources(problem.domain, named))
         state, _ = timed.ended(plan)
         return timed.numbers.evaluation(metric)(timed.numbers.values(state))

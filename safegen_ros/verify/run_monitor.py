@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from fractions import Fraction
+from decimal import Decimal
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.bits import AtomTable
@@ -23,7 +23,7 @@ from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import MonitorSet, Standing, Status
 from safegen_ros.verify.remaining import remaining_problem
-from safegen_ros.verify.timed_actions import TimedActions
+from safegen_ros.verify.timed_actions import EXACT, TimedActions
 
 _LOOK = 'look at the cell before the next goal'
 
@@ -60,7 +60,7 @@ class RunMonitor:
         self._monitors = MonitorSet(problem, self._table)
         self._standing: Standing = 0
         self._now = now
-        self._begun = Fraction(0)
+        self._begun = Decimal(0)
         self._clocks = clocked(problem, self._table) if problem.domain.durative else []
         self._predicted = problem.init
 
@@ -81,7 +81,7 @@ class RunMonitor:
         else:
             self._standing = self._monitors.start(bits)
         if not self.looks:
-            self._begun = Fraction(self._now())
+            self._begun = Decimal(self._now())
         self.observed = observed
         self.looks += 1
         for clock in self._clocks:
@@ -120,9 +120,9 @@ class RunMonitor:
     def _check_lasting(self, observed: State, moment: str) -> None:
         """Checks what the actions that run need all the time; here none runs at a look."""
 
-    def _elapsed(self) -> Fraction:
+    def _elapsed(self) -> Decimal:
         """Time since the first look [s]."""
-        return Fraction(self._now()) - self._begun
+        return EXACT.subtract(Decimal(self._now()), self._begun)
 
     def _broken(self) -> tuple[str, ...]:
         """The constraints that are broken over time, each with the moment."""
@@ -135,7 +135,7 @@ class RunMonitor:
     def due_s(self) -> float | None:
         """How long the present state may last until it breaks a constraint [s]; None for ever."""
         due = [each.due for each in self._clocks if each.due is not None]
-        return float(min(due) - self._elapsed()) if due else None
+        return float(EXACT.subtract(min(due), self._elapsed())) if due else None
 
     def check_time(self) -> None:
         """Checks, while a step runs, whether the present state has lasted too long.

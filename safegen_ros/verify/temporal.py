@@ -16,50 +16,23 @@ without the plan, and the goal must hold in the last state.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
-from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from itertools import groupby
-from operator import attrgetter
+from functools import cached_property
+from operator import itemgetter
 from typing import NoReturn
 
-from safegen_ros.pddl.ground import GroundAction, goal_tests
+from safegen_ros.pddl.facts import exact
+from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
+from safegen_ros.pddl.writer import atom_text, formula_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
-from safegen_ros.verify.clocked import Clocked, clocked
-from safegen_ros.verify.timed_actions import EPSILON, TimedActions, changes, decimal_of
+from safegen_ros.verify.timed_actions import EPSILON, EXACT, TimedActions, changes, seconds_text
+from safegen_ros.verify.timed_places import PlanEntry, TimedPlace, TimedPlaces
 
+_EPSILON = Fraction(EPSILON)
 _MOST_TOGETHER = 200  # steps that run at once, and happenings within EPSILON
-
-
-@dataclass(frozen=True, slots=True)
-class _Lasting:
-    """What a step asks for between its start and its end."""
-
-    end: Fraction
-    index: int
-    during: GroundAction
-
-
-@dataclass(frozen=True, slots=True)
-class _Happening:
-    """The start or the end of a step, a step that takes no time, or the literals of a time.
-
-    Attributes:
-        time: when it happens [s].
-        index: of its step; -1 for timed literals.
-        action: what it needs and changes.
-        which: of its step, `the start of ` or `the end of `; empty for a step without a duration.
-        begins: what its step asks for from then on; None for another happening than a start.
-    """
-
-    time: Fraction
-    index: int
-    action: GroundAction
-    which: str
-    begins: _Lasting | None = None
 
 
 class _Refused(Exception):
@@ -72,24 +45,19 @@ class _Refused(Exception):
 
 
 class TemporalProof:
-    """Proves plans for one problem with durative actions.
+    """Proves plans for one problem with durative actions; what was found out is kept.
 
     Args:
         problem: the problem.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.actions = TimedActions(problem)
-        self.goals = goal_tests(problem, self.actions.table)
-        self.start = self.actions.table.encode(problem.init)
-        self._clocks = clocked(problem, self.actions.table)
-        for each in self._clocks:
-            each.see(Fraction(0), self.start)
+        self._places = TimedPlaces(problem)
 
-    def clocks(self) -> list[Clocked]:
-        """The constraints in the initial state, for one plan."""
-        return list(map(copy, self._clocks))
+    @property
+    def actions(self) -> TimedActions:
+        """The actions of the problem over time."""
+        return self._places.actions
 
     def verify(self, plan: Plan) -> Verdict:
         """The verdict on a plan whose steps are actions of the problem.
@@ -97,264 +65,334 @@ class TemporalProof:
         Args:
             plan: the plan; without times its steps follow each other.
         """
-        for index, (_, duration) in enumerate(plan.times):
-            if not duration and plan.steps[index].action in self.problem.domain.durative:
-                reason = f'{_name(plan, index)} has no duration: write it behind the step, [5.000]'
-                return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
-        return _Run(self, self.actions.timed(plan)).verdict()
+        if self._places.full:
+            self._places = TimedPlaces(self._places.problem)
+        self._places.tidy()
+        try:
+            run = _Run(self._places, self.actions.timed(plan), written=bool(plan.times))
+        except _Refused as refused:
+            return Verdict(Category.FORMAT_ERROR, str(refused), refused.index, len(plan))
+        return run.verdict()
 
 
 class _Run:
-    """One plan, followed from happening to happening."""
+    """One plan, followed from moment to moment.
 
-    def __init__(self, proof: TemporalProof, plan: Plan) -> None:
-        self._proof = proof
+    Args:
+        places: of its problem.
+        plan: the plan, with times.
+        written: whether the times are its own.
+
+    Raises:
+        _Refused: a step has no duration.
+    """
+
+    def __init__(self, places: TimedPlaces, plan: Plan, written: bool) -> None:
+        self._places = places
         self._plan = plan
-        self._state = proof.start
-        self._time = Fraction(0)
-        self._after: list[list[_Happening]] = []  # the happenings that made each state but s0
-        self._lasting: list[_Lasting] = []
-        self._recent: list[tuple[_Happening, int, int]] = []  # with what they added and deleted
-        self._clocks = proof.clocks()
-        self._broken: dict[int, int] = {}  # number of a constraint to that of the state
-        self._values: dict[int, str] = {}  # and to the numbers that it reads there
-        self._note()
+        self._entries = entries = places.literals.copy()
+        known, durative, add = places.known, places.problem.domain.durative, EXACT.add
+        for index, (start, duration) in enumerate(plan.times):
+            step = plan.steps[index]
+            if written and not duration and step.action in durative:
+                reason = 'has no duration: write it behind the step, [5.000]'
+                raise _Refused(index, f'{_name(plan, index)} {reason}')
+            found = known.get((step, duration)) or places.happenings(step, duration)
+            entries.append((start, index, found[0]))
+            if len(found) > 1:
+                entries.append((add(start, duration), index, found[1]))
+        self._entries.sort(key=itemgetter(0))  # those of one moment stay in the order of the steps
+        self._trail = [places.start]
+        self._moments: list[list[PlanEntry]] = []  # each made a state, s1 and so on
+        self._clocks = places.clocks()
+        self._late: dict[int, tuple[int, bool]] = {}  # see `_note`
+        if self._clocks:
+            self._note(waited=False)
 
     def verdict(self) -> Verdict:
         """The verdict; the earliest failure decides, as in `validator`."""
         try:
-            for time, together in groupby(self._happenings(), attrgetter('time')):
-                self._follow(time, list(together))
+            self._follow()
         except _Refused as refused:
             return self._unsafe() if self._broken else self._inapplicable(refused)
-        last = len(self._after)
-        if any(state < last for state in self._broken.values()):
-            return self._unsafe(ended=True)
-        unmet = [formula for formula, test in self._proof.goals if not test(self._state)]
-        if unmet:
-            return self._short(unmet)
+        last, end = len(self._moments), self._trail[-1]
+        if not end.good:
+            if any(state < last for state in self._broken.values()):
+                return self._unsafe(ended=True)
+            unmet = [formula for formula, test in self._places.goals if not test(end.state)]
+            if unmet:
+                return self._short(unmet)
+            if self._places.monitors.unsatisfied(end.standing):
+                return self._unsafe(ended=True)
+            end.good = True
         if not all(each.satisfied for each in self._clocks):
             return self._unsafe(ended=True)
         return self._proved()
 
-    def _happenings(self) -> list[_Happening]:
-        found = [_Happening(time, -1, each, '') for time, each in self._proof.actions.literals]
-        pairs = zip(self._plan.steps, self._plan.times, strict=True)
-        for index, (step, (start, duration)) in enumerate(pairs):
-            begin = Fraction(start)
-            first, *last = self._proof.actions.happenings(step, duration)
-            if not last:
-                found.append(_Happening(begin, index, first, ''))
-                continue
-            end = begin + Fraction(duration)
-            lasting = _Lasting(end, index, self._proof.actions.during(step))
-            found.append(_Happening(begin, index, first, 'the start of ', lasting))
-            found.append(_Happening(end, index, last[0], 'the end of '))
-        return sorted(found, key=attrgetter('time', 'index'))
-
-    def _follow(self, time: Fraction, together: list[_Happening]) -> None:
-        """Lets the present state last until a moment, and then the happenings of it happen.
+    def _follow(self) -> None:
+        """Lets each state last until the next moment, and then what is planned for it happen.
 
         Raises:
-            _Refused: the plan is wrong here.
+            _Refused: the plan is wrong somewhere.
         """
-        if time > self._time:
-            for lasting in self._lasting:
-                if not lasting.during.applicable(self._state):
-                    name = _name(self._plan, lasting.index)
-                    until = f'{name} lasts until {_seconds(lasting.end)} s'
-                    self._refuse(lasting.during, lasting.index, f'{until} and needs all the time')
-        for clock in self._clocks:
-            clock.wait(time)
-        self._note()
+        entries, clocks, place = self._entries, self._clocks, self._trail[-1]
+        at, count, previous = 0, len(entries), None
+        while at < count:
+            time, begin = entries[at][0], at
+            at += 1
+            while at < count and entries[at][0] == time:
+                at += 1
+            together = entries[begin:at]
+            if not place.held:
+                self._refuse_lasting()
+            if clocks:
+                for clock in clocks:
+                    clock.wait(time)
+                self._note(waited=True)
+            near = previous is not None and EXACT.subtract(time, previous) < EPSILON
+            single = at - begin == 1
+            move = together[0][2] if single else tuple([each[2] for each in together])
+            known = place.after.get(move)
+            if known is None or near:
+                known = self._move(together, place, apart=single and not near)
+                if not near:
+                    self._places.remember(place, move, known)
+            before, place, previous = place, known, time
+            self._trail.append(place)
+            self._moments.append(together)
+            if clocks:
+                changed = before.state ^ place.state
+                for clock in clocks:
+                    if clock.mask & changed:
+                        clock.see(time, place.state)
+                self._note(waited=False)
+
+    def _move(self, together: list[PlanEntry], place: TimedPlace, *, apart: bool) -> TimedPlace:
+        """The place after a moment; `apart` if nothing else happens within `EPSILON`.
+
+        Raises:
+            _Refused: something of it cannot happen.
+        """
+        time = together[0][0]
         for each in together:
-            self._check_duration(each)
-            if not each.action.applicable(self._state):
-                needs = f'at {_seconds(time)} s {self._told(each)} needs'
-                self._refuse(each.action, each.index, needs)
-        self._lasting = [each for each in self._lasting if each.end > time]
-        for each in together:
-            self._check_apart(each, *changes(each.action, self._state))
-        self._lasting += [each.begins for each in together if each.begins is not None]
-        if len(self._lasting) > _MOST_TOGETHER:
+            self._check_duration(each, place.state)
+            action = each[2].action
+            if not action.applicable(place.state):
+                needs = f'at {seconds_text(time)} s {self._told(each)} needs'
+                self._refuse(action, each[1], needs)
+        if not apart:
+            self._check_apart(together)
+        after = self._places.place(place, [each[2] for each in together])
+        if len(after.lasting) > _MOST_TOGETHER:
             raise _Refused(
-                together[-1].index,
-                f'at {_seconds(time)} s more than {_MOST_TOGETHER} steps run at once, which is '
+                together[-1][1],
+                f'at {seconds_text(time)} s more than {_MOST_TOGETHER} steps run at once, which is '
                 'not proved: let fewer run',
             )
-        before = self._state
-        self._state = self._proof.actions.after((each.action for each in together), before)
-        self._time = time
-        self._after.append(together)
-        for clock in self._clocks:
-            if clock.mask & (before ^ self._state):
-                clock.see(time, self._state)
-        self._note()
+        return after
+
+    def _refuse_lasting(self) -> NoReturn:
+        """Refuses the first step that runs and lacks what it asks for all the time."""
+        state, last = self._trail[-1].state, self._moments[-1][0][0]
+        for start, index, happening in (each for together in self._moments for each in together):
+            during, end = happening.during, EXACT.add(start, happening.duration)
+            if during is not None and end > last and not during.applicable(state):
+                until = f'{_name(self._plan, index)} lasts until {seconds_text(end)} s'
+                self._refuse(during, index, f'{until} and needs all the time')
+        raise AssertionError('a place that does not hold has a step to blame')
 
     def _refuse(self, action: GroundAction, index: int, needs: str) -> NoReturn:
-        missing, numbers = self._proof.actions.missing(action, self._state)
+        missing, numbers = self._places.actions.missing(action, self._trail[-1].state)
         what = joined(missing, ' and ') or 'other numbers'
         reason = f'{needs} {what}, which does not hold {self._moment()}'
         raise _Refused(index, f'{reason}: {numbers}' if numbers else reason, missing)
 
-    def _check_duration(self, happening: _Happening) -> None:
+    def _check_duration(self, entry: PlanEntry, state: int) -> None:
         """Checks the duration of a step that starts; plans are written to `EPSILON`."""
-        if happening.begins is None:
+        _, index, happening = entry
+        if happening.during is None:
             return
-        given = happening.begins.end - happening.time
-        step = self._plan.steps[happening.index]
-        for operator, value in self._proof.actions.duration(step, self._state):
+        given = exact(happening.duration)
+        for operator, value in self._places.actions.duration(self._plan.steps[index], state):
+            if given == value:
+                continue
             if value is None:
                 raise _Refused(
-                    happening.index,
-                    f'{self._told(happening)}: its duration has no value, since a function in it '
+                    index,
+                    f'{self._told(entry)}: its duration has no value, since a function in it '
                     'has none in :init or it divides by 0',
                 )
-            low = operator != '<=' and given < value - EPSILON
-            if low or (operator != '>=' and given > value + EPSILON):
-                bound = {'=': '', '<=': 'at most ', '>=': 'at least '}[operator]
+            low = operator != '<=' and given < value - _EPSILON
+            if low or (operator != '>=' and given > value + _EPSILON):
+                limit = {'=': '', '<=': 'at most ', '>=': 'at least '}[operator]
                 raise _Refused(
-                    happening.index,
-                    f'{self._told(happening)} takes {_seconds(given)} s, and its duration must be '
-                    f'{bound}{_seconds(value)} s',
+                    index,
+                    f'{self._told(entry)} takes {seconds_text(given)} s, and its duration must be '
+                    f'{limit}{seconds_text(value)} s',
                 )
 
-    def _check_apart(self, happening: _Happening, added: int, deleted: int) -> None:
-        """Checks that no happening of the last `EPSILON` interferes with this one."""
-        proof = self._proof
-        self._recent = [r for r in self._recent if happening.time - r[0].time < EPSILON]
-        for other, more, less in self._recent:
-            both = proof.actions.reads(happening.action) & (more | less)
-            both |= proof.actions.reads(other.action) & (added | deleted)
+    def _check_apart(self, together: list[PlanEntry]) -> None:
+        """Checks that no happening of the last `EPSILON` interferes with one of this moment."""
+        time, recent = together[0][0], list[tuple[PlanEntry, int, int]]()
+        count = len(self._moments)
+        while count and EXACT.subtract(time, self._moments[count - 1][0][0]) < EPSILON:
+            count -= 1
+        for number in range(count, len(self._moments) + 1):
+            now = self._moments[number] if number < len(self._moments) else together
+            for entry in now:
+                added, deleted = changes(entry[2].action, self._trail[number].state)
+                if now is together:
+                    self._check_pairs(recent, entry, added, deleted)
+                recent.append((entry, added, deleted))
+                if now is together and len(recent) > _MOST_TOGETHER:
+                    raise _Refused(
+                        entry[1],
+                        f'at {seconds_text(time)} s more than {_MOST_TOGETHER} steps start or end '
+                        f'within {seconds_text(EPSILON)} s, which is not proved: put them apart',
+                    )
+
+    def _check_pairs(
+        self, recent: list[tuple[PlanEntry, int, int]], entry: PlanEntry, added: int, deleted: int
+    ) -> None:
+        actions, action = self._places.actions, entry[2].action
+        for other, more, less in recent:
+            both = actions.reads(action) & (more | less)
+            both |= actions.reads(other[2].action) & (added | deleted)
             both |= (added & less) | (deleted & more)
-            numbers = proof.actions.touched(happening.action).clash(
-                proof.actions.touched(other.action)
-            )
+            numbers = actions.touched(action).clash(actions.touched(other[2].action))
             if both or numbers:
-                over = (*proof.actions.table.atoms(both), *sorted(numbers))
+                over = (*actions.table.atoms(both), *sorted(numbers))
                 atoms = [atom_text(each) for each in over]
                 raise _Refused(
-                    max(happening.index, other.index) if happening.index < 0 else happening.index,
-                    f'at {_seconds(happening.time)} s {self._told(other)} and '
-                    f'{self._told(happening)} interfere over {joined(atoms, " ")}: '
-                    f'put them {_seconds(EPSILON)} s apart or more',
+                    max(entry[1], other[1]) if entry[1] < 0 else entry[1],
+                    f'at {seconds_text(entry[0])} s {self._told(other)} and '
+                    f'{self._told(entry)} interfere over {joined(atoms, " ")}: '
+                    f'put them {seconds_text(EPSILON)} s apart or more',
                 )
-        self._recent.append((happening, added, deleted))
-        if len(self._recent) > _MOST_TOGETHER:
-            raise _Refused(
-                happening.index,
-                f'at {_seconds(happening.time)} s more than {_MOST_TOGETHER} steps start or end '
-                f'within {_seconds(EPSILON)} s, which is not proved: put them apart',
-            )
 
-    def _note(self) -> None:
-        """Notes the constraints that are broken now, with the state in which they are."""
-        for number, each in enumerate(self._clocks):
-            if each.broken is not None and number not in self._broken:
-                self._broken[number] = len(self._after)
-                self._values[number] = self._numbers(each.constraint.arguments)
+    def _note(self, waited: bool) -> None:
+        """Notes the constraints with times that are broken now.
+
+        Args:
+            waited: whether the present state has lasted, or has begun.
+        """
+        for number, clock in zip(self._places.timed, self._clocks, strict=True):
+            if clock.broken is not None:
+                self._late.setdefault(number, (len(self._moments), waited))
+
+    @cached_property
+    def _broken(self) -> dict[int, int]:
+        """The broken constraints in the order in which they broke, each with the state."""
+        found = dict(self._late)
+        monitors, seen = self._places.monitors, 0
+        if monitors.broken(self._trail[-1].standing):
+            for state, place in enumerate(self._trail):
+                if place.standing != seen:
+                    for each in monitors.violated(place.standing):
+                        found.setdefault(self._places.untimed[each.shift], (state, False))
+                    seen = place.standing
+        order = sorted(found, key=lambda number: (found[number], number))
+        return {number: found[number][0] for number in order}
 
     # What is said of it.
 
-    def _numbers(self, formulas: Iterable[Formula]) -> str:
-        """The numbers that formulas read in the present state, to be put behind a reason."""
-        told = self._proof.actions.table.told(formulas, self._state)
+    def _numbers(self, formulas: Iterable[Formula], state: int) -> str:
+        """The numbers that formulas read in a state, to be put behind a reason."""
+        told = self._places.actions.table.told(formulas, self._trail[state].state)
         return f' ({told})' if told else ''
 
-    def _told(self, happening: _Happening) -> str:
+    def _told(self, entry: PlanEntry) -> str:
         """A happening in words, `the start of step 1 (move a b)`."""
-        if happening.index < 0:
-            return f'the timed literals of {_seconds(happening.time)} s'
-        return happening.which + _name(self._plan, happening.index)
+        if entry[1] < 0:
+            return f'the timed literals of {seconds_text(entry[0])} s'
+        return entry[2].which + _name(self._plan, entry[1])
 
     def _moment(self, state: int | None = None) -> str:
         """Names a state by its number; by default the present one."""
-        state = len(self._after) if state is None else state
+        state = len(self._moments) if state is None else state
         if not state:
             return 'in the initial state'
-        together = self._after[state - 1]
+        together = self._moments[state - 1]
         names = joined(list(map(self._told, together)), ' and ')
-        return f'from {_seconds(together[0].time)} s on, after {names}'
+        return f'from {seconds_text(together[0][0])} s on, after {names}'
 
     def _maker(self, state: int) -> int:
         """The first step that made a state; -1 for the initial one, or where none did."""
-        made = self._after[state - 1] if state else ()
-        return min((each.index for each in made if each.index >= 0), default=-1)
+        made = self._moments[state - 1] if state else ()
+        return min((index for _, index, _ in made if index >= 0), default=-1)
 
     def _fraction(self) -> float:
-        held = [test(self._state) for _, test in self._proof.goals]
+        held = [test(self._trail[-1].state) for _, test in self._places.goals]
         return sum(held) / len(held) if held else 1.0
 
-    def _report(self, number: int) -> BrokenConstraint:
-        each = self._clocks[number]
-        state = self._broken.get(number, len(self._after))
-        step = self._maker(state) if number in self._broken else -1
-        constraint = each.constraint
-        moment = '' if each.broken is None else f', at {_seconds(each.broken)} s'
-        if each.late is not None:
-            moment += f', but only at {_seconds(each.late)} s'
-        moment += self._values.get(number, self._numbers(constraint.arguments))
-        return BrokenConstraint(
-            constraint_text(constraint), constraint.binding, state, step,
-            f'{each.explain()}{moment}', constraint.place,
-        )  # fmt: skip
+    def _report(self, number: int, state: int | None = None) -> BrokenConstraint:
+        """What to say of a constraint that is broken in a state, or open at the end."""
+        places, at, step = self._places, '', -1
+        constraint, (text, reason) = places.problem.constraints[number], places.told(number)
+        if state is not None:
+            clock = self._clocks[places.timed.index(number)] if number in places.timed else None
+            since = self._moments[state - 1][0][0] if state else Decimal(0)
+            if clock is not None and clock.broken is not None:
+                since = clock.broken
+            at, step = f', at {seconds_text(since)} s', self._maker(state)
+            if clock is not None and clock.late is not None:
+                at += f', but only at {seconds_text(clock.late)} s'
+        state = len(self._moments) if state is None else state
+        reason += at + self._numbers(constraint.arguments, state)
+        return BrokenConstraint(text, constraint.binding, state, step, reason, constraint.place)
 
     def _unsafe(self, ended: bool = False) -> Verdict:
         """The verdict on constraints that are broken, or at the end on those still open, too."""
-        last = len(self._after)
-        numbers = sorted(self._broken, key=lambda number: self._broken[number])
+        found = [self._report(number, state) for number, state in self._broken.items()]
         if ended:
-            numbers += self._open()
-        first = self._broken.get(numbers[0], last)
-        found = tuple(map(self._report, numbers))
+            found += map(self._report, self._open())
+        first = found[0].state
         now = [str(each) for each in found if each.state == first]
-        broken = bool(self._broken) and len(self._plan) > 0
+        index = -1
+        if self._broken and len(self._plan):
+            index = self._maker(first) if first else 0
         return Verdict(
             Category.SAFETY_VIOLATION, f'{self._moment(first)}: {joined(now, "; ")}',
-            (self._maker(first) if first else 0) if broken else -1, len(self._plan),
-            self._fraction(),
-            found, (), first,
+            index, len(self._plan), self._fraction(), tuple(found), (), first,
         )  # fmt: skip
 
     def _open(self) -> list[int]:
         """The constraints that are not broken and not satisfied either."""
-        return [
-            number
-            for number, each in enumerate(self._clocks)
-            if number not in self._broken and not each.satisfied
-        ]
+        standing = self._trail[-1].standing
+        unsatisfied = self._places.monitors.unsatisfied(standing)
+        found = [self._places.untimed[each.shift] for each in unsatisfied]
+        clocks = zip(self._places.timed, self._clocks, strict=True)
+        found += [number for number, each in clocks if not each.satisfied]
+        return sorted(set(found) - self._broken.keys())
 
     def _inapplicable(self, refused: _Refused) -> Verdict:
         return Verdict(
             Category.PRECONDITION_VIOLATION, str(refused), refused.index, len(self._plan),
-            self._fraction(), (), refused.missing, len(self._after),
+            self._fraction(), (), refused.missing, len(self._moments),
         )  # fmt: skip
 
     def _short(self, unmet: list[Formula]) -> Verdict:
-        numbers = [*self._broken, *self._open()]
-        found = tuple(map(self._report, numbers))
+        found = [self._report(number, state) for number, state in self._broken.items()]
+        found += map(self._report, self._open())
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
-        goals = tuple(map(formula_text, unmet))
+        goals, last = tuple(map(formula_text, unmet)), len(self._moments)
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
             f'the plan ends {self._moment()} without {joined(goals, " and ")}'
-            f'{self._numbers(unmet)}{extra}',
-            -1, len(self._plan), self._fraction(), found, goals, len(self._after),
+            f'{self._numbers(unmet, last)}{extra}',
+            -1, len(self._plan), self._fraction(), tuple(found), goals, last,
         )  # fmt: skip
 
     def _proved(self) -> Verdict:
-        asked = 'every constraint is satisfied' if self._clocks else 'no constraint is set'
-        ends = (Fraction(start) + Fraction(duration) for start, duration in self._plan.times)
-        end = _seconds(max(ends, default=Fraction(0)))
+        problem = self._places.problem
+        asked = 'every constraint is satisfied' if problem.constraints else 'no constraint is set'
+        ends = [time for time, index, _ in self._entries if index >= 0]
+        end = seconds_text(ends[-1] if ends else Decimal(0))
         reason = f'all {len(self._plan)} steps can be done in {end} s, the goal holds, {asked}'
-        if self._proof.problem.notes:
-            reason += f'; a constraint asks for nothing: {joined(self._proof.problem.notes, "; ")}'
+        if self._places.problem.notes:
+            reason += f'; a constraint asks for nothing: {joined(self._places.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, len(self._plan), 1.0)
-
-
-def _seconds(value: Fraction) -> str:
-    return f'{decimal_of(value).normalize():f}'
 
 
 def _name(plan: Plan, index: int) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
@@ -30,6 +30,7 @@ from safegen_ros.pddl.model import (
     Forall,
     Formula,
     Moment,
+    Number,
     NumericEffect,
     Problem,
     functions_of,
@@ -38,8 +39,11 @@ from safegen_ros.pddl.model import (
 from safegen_ros.pddl.numbers import WIDTH, Evaluate, NoNumber, NumberTable, Values, comparisons
 from safegen_ros.pddl.plan import Plan, Step
 
-EPSILON = Fraction(1, 1000)
+EPSILON = Decimal('0.001')
 """Least time between two happenings that interfere, and by how much a duration may differ [s]."""
+
+EXACT = Context(prec=2000, traps=[Inexact])
+"""Adds and subtracts times without rounding, those of a clock, which are floats, included."""
 
 _MOST_KEPT = 4096  # steps of which something is remembered
 _DIGITS = Decimal('0.001')  # of a duration that has to be rounded
@@ -86,7 +90,7 @@ class TimedActions:
         self._lasting: dict[str, Grounder] = {}  # of actions whose effects depend on a duration
         self.numbers = self.table.numbers or NumberTable(problem, frozenset(), True)
         self.literals = [
-            (Fraction(time), self._grounding.action(Step(action.name, ())))
+            (time, self._grounding.action(Step(action.name, ())))
             for time, action in literals.items()
         ]
         self._reads: dict[Step, int] = {}
@@ -96,23 +100,25 @@ class TimedActions:
 
     def timed(self, plan: Plan) -> Plan:
         """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
-        if len(self._lasting) > _MOST_KEPT:  # of durations; a plan that is followed needs its own
-            self._lasting.clear()
-            self._happenings.clear()
         if plan.times:
             return plan
-        now, state = Fraction(0), self.table.encode(self.problem.init)
+        now, state = Decimal(0), self.table.encode(self.problem.init)
         times = []
         for step in plan.steps:
             duration = self.least_duration(step, state)
-            times.append((decimal_of(now), duration))
-            now += Fraction(duration) + EPSILON
+            times.append((now, duration))
+            now = EXACT.add(now, EXACT.add(duration, EPSILON))
             try:
                 for action in self.happenings(step, duration):
                     state = action.apply(state)
             except NoNumber:
                 pass  # the plan fails here or earlier
         return Plan(plan.steps, tuple(times))
+
+    def forget(self) -> None:
+        """Forgets what is known of durations; a plan that is followed needs its own."""
+        self._lasting.clear()
+        self._happenings.clear()
 
     def happenings(self, step: Step, duration: Decimal) -> list[GroundAction]:
         """The happenings of a step that takes some time [s], in order."""
@@ -144,7 +150,7 @@ class TimedActions:
                 changed = changed >> WIDTH << WIDTH | action.changes.after(changed)
         return self.table.closed((changed & ~deleted) | added)
 
-    def ended(self, plan: Plan) -> tuple[int, Fraction]:
+    def ended(self, plan: Plan) -> tuple[int, Decimal]:
         """The state at the end of a proved plan, and the time at which its last step ends [s].
 
         Raises:
@@ -152,10 +158,10 @@ class TimedActions:
         """
         plan = self.timed(plan)
         ((_, state),) = deque(self.states(plan), maxlen=1)
-        ends = (Fraction(start) + Fraction(duration) for start, duration in plan.times)
-        return state, max(ends, default=Fraction(0))
+        ends = (EXACT.add(start, duration) for start, duration in plan.times)
+        return state, max(ends, default=Decimal(0))
 
-    def states(self, plan: Plan) -> Iterator[tuple[Fraction, int]]:
+    def states(self, plan: Plan) -> Iterator[tuple[Decimal, int]]:
         """The initial state, and that after each moment in which something happens, with its time.
 
         Args:
@@ -164,15 +170,15 @@ class TimedActions:
         Raises:
             NoNumber: a number cannot be changed.
         """
-        moments: dict[Fraction, list[GroundAction]] = {}
+        moments: dict[Decimal, list[GroundAction]] = {}
         for step, (start, duration) in zip(plan.steps, plan.times, strict=True):
             first, *last = self.happenings(step, duration)
-            moments.setdefault(Fraction(start), []).append(first)
-            moments.setdefault(Fraction(start) + Fraction(duration), []).extend(last)
+            moments.setdefault(start, []).append(first)
+            moments.setdefault(EXACT.add(start, duration), []).extend(last)
         for time, action in self.literals:
             moments.setdefault(time, []).append(action)
         state = self.table.encode(self.problem.init)
-        yield Fraction(0), state
+        yield Decimal(0), state
         for moment in sorted(moments):
             state = self.after(moments[moment], state)
             yield moment, state
@@ -212,9 +218,9 @@ class TimedActions:
         bounds = self.duration(step, state)
         wanted = [value for operator, value in bounds if operator != '<=']
         found = [value for value in wanted or dict(bounds).values() if value is not None]
-        return decimal_of(max(found, default=Fraction(0)))
+        return decimal_of(max(found, default=0))
 
-    def duration(self, step: Step, state: int) -> list[tuple[str, Fraction | None]]:
+    def duration(self, step: Step, state: int) -> list[tuple[str, Number | None]]:
         """The bounds of the duration of a step that starts in a state; None for no value."""
         bounds = self._bounds.get(step)
         if bounds is None:
@@ -301,9 +307,9 @@ class TimedActions:
         return found
 
 
-def _result(evaluate: Evaluate, values: Values) -> Fraction | None:
+def _result(evaluate: Evaluate, values: Values) -> Number | None:
     try:
-        return Fraction(evaluate(values))
+        return evaluate(values)
     except NoNumber:
         return None
 
@@ -340,9 +346,14 @@ def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
     return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
 
 
-def decimal_of(value: Fraction) -> Decimal:
+def decimal_of(value: Number) -> Decimal:
     """A time as a plan writes it, rounded to the clock of a plan where it has to be."""
     exact = Decimal(value.numerator) / Decimal(value.denominator)
     if Fraction(exact) == value:
         return exact
     return exact.quantize(_DIGITS, ROUND_HALF_EVEN)
+
+
+def seconds_text(value: Number | Decimal) -> str:
+    """A time for a message [s]."""
+    return f'{(value if isinstance(value, Decimal) else decimal_of(value)).normalize():f}'

@@ -96,7 +96,7 @@ class Validator:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._over_time = TemporalProof(problem) if problem.domain.durative else None
-        self._table = AtomTable(problem)
+        self._table = self._over_time.actions.table if self._over_time else AtomTable(problem)
         self._grounder = Grounder(problem, self._table)
         self._soft = has_wishes(problem)
         self._actions = ''  # the names of all, once asked for

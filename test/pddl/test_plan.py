@@ -344,3 +344,35 @@ def test_times_that_are_none(text: str, what: str) -> None:
     with pytest.raises(PlanFormatError) as caught:
         parse_plan(text, timed=True)
     assert what in caught.value.what
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '0: (a) [1]',
+        '0.000: (move a b) [5.000]\n5.001: (move b c) [1]\n',
+        '0.5 : (MOVE  a\tb)   [2.] \r\n\n0.5:(a)[0]\n',
+        '2: (a) [1]\n1: (a) [1]',
+        '0: (a) [1] 1: (b) [2]\n3: (c) [1]',
+        '0: (a) [1]\n1: (b)',
+        '0: (a) [1] ; first\n1: (b) [1]',
+        'step 0: (a) [1]',
+        '0: (a [1]',
+        '0:\n(a) [1]',
+        '0: (a) [D:1.0; C:1.0]',
+        '\u0660: (a) [1]',
+        '1e3: (a) [1]',
+    ],
+)
+def test_lines_with_times_are_read_as_by_the_whole_grammar(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> Plan | str:
+        try:
+            return parse_plan(text, timed=True)
+        except PlanFormatError as error:
+            return str(error)
+
+    found = read()
+    monkeypatch.setattr('safegen_ros.pddl.plan._read_timed_lines', lambda text: None)
+    assert repr(found) == repr(read())

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -350,10 +349,10 @@ def test_a_constraint_over_a_number_counts_seconds() -> None:
 # By definition: every constraint is looked at with the whole trajectory at hand.
 
 
-def _holds(c: Constraint, times: list[Fraction], truths: list[tuple[bool, bool]]) -> bool:
+def _holds(c: Constraint, times: list[Decimal], truths: list[tuple[bool, bool]]) -> bool:
     count = range(len(times))
     first, second = ([truth[n] for truth in truths] for n in (0, 1))
-    bounds = [Fraction(each) for each in c.exact]
+    bounds = c.exact
     if c.operator == 'within':
         return any(first[i] and times[i] <= bounds[0] for i in count)
     if c.operator == 'always-within':
@@ -392,7 +391,7 @@ def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
     problem = Problem('p', FLAGS, {}, frozenset(), And(()), (constraint,))
     table = AtomTable(problem)
     later = sorted(rng.sample(range(13), rng.randint(0, 5)))
-    times = [Fraction(0), *(Fraction(n, 2) for n in later)]
+    times = [Decimal(0), *(Decimal(n) / 2 for n in later)]
     truths = [(rng.random() < 0.4, rng.random() < 0.4) for _ in times]
     (clock,) = clocked(problem, table)
     for index, (time, (f, g)) in enumerate(zip(times, truths, strict=True)):

@@ -134,7 +134,7 @@ def chart_of_run(
 
 
 def _chart(
-    problem: Problem, plan: Plan, moments: Iterable[tuple[float | Fraction, State]]
+    problem: Problem, plan: Plan, moments: Iterable[tuple[float | Decimal, State]]
 ) -> GanttChart | None:
     rows = _rows(problem, plan)
     bars = tuple(
@@ -153,11 +153,11 @@ def _chart(
 
 
 def _lines(
-    moments: Iterable[tuple[float | Fraction, State]],
+    moments: Iterable[tuple[float | Decimal, State]],
 ) -> tuple[tuple[tuple[str, tuple[tuple[float, Number], ...]], ...], float]:
     """Each number that changes, and until when the numbers are known."""
     values: dict[str, list[tuple[float, Number]]] = {}
-    time: float | Fraction = 0
+    time: float | Decimal = 0
     for time, state in moments:
         for function, value in map(told_value, filter(is_value, state)):
             line = values.setdefault(' '.join(function), [])
