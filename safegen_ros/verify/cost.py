@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -29,7 +30,7 @@ from safegen_ros.pddl.model import (
 from safegen_ros.pddl.numbers import NoNumber, NumberTable
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, metric_text, value_text
-from safegen_ros.verdict import BrokenWish
+from safegen_ros.verdict import BrokenWish, Category
 from safegen_ros.verify.monitors import MonitorSet
 from safegen_ros.verify.temporal import TemporalProof
 from safegen_ros.verify.timed_actions import TimedActions
@@ -84,14 +85,18 @@ def broken_wishes(problem: Problem, plan: Plan) -> Breaks:
     return found
 
 
-def _walk(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
-    """The states of a plan, with all functions that preferences read."""
+def _functions(problem: Problem) -> frozenset[str]:
+    """The functions that preferences read."""
     rules = [rule for action in problem.domain.actions.values() for rule in action.wishes]
     formulas = [f for each in problem.preferences for c in each.constraints for f in c.arguments]
     formulas += [formula for rule in rules for formula in rule.formulas()]
     parts = [part for f in formulas for part in walk(f) if isinstance(part, Comparison)]
-    named = {each.predicate for each in functions_of(*parts)}
-    problem, table = table_with(problem, named, len(plan))
+    return frozenset(each.predicate for each in functions_of(*parts))
+
+
+def _walk(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
+    """The states of a plan, with all functions that preferences read."""
+    problem, table = table_with(problem, _functions(problem), len(plan))
     grounder = Grounder(problem, table)
     states = [table.encode(problem.init)]
     for step in plan.steps:
@@ -99,10 +104,28 @@ def _walk(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
     return table, states
 
 
+def _walk_over_time(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
+    """The states just before the steps of a plan start, likewise."""
+    timed, plan = _timed_with(problem, _functions(problem), plan)
+    states = list(timed.states(plan))
+    moments = [time for time, _ in states[1:]]
+    return timed.table, [states[bisect_left(moments, start)][1] for start, _ in plan.times]
+
+
+def _timed_with(
+    problem: Problem, functions: Iterable[str], plan: Plan
+) -> tuple[TimedActions, Plan]:
+    """The actions over time, with some functions as a part of the states, and a plan with times."""
+    plain = TimedActions(problem)
+    plan = plain.timed(plan)
+    problem, _ = table_with(problem, functions, exact(plain.ended(plan)[1]))
+    return TimedActions(problem, ranking=with_sources(problem.domain, functions)), plan
+
+
 def _in_actions(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
     if not any(action.wishes for action in problem.domain.actions.values()):
         return
-    table, states = _walk(problem, plan)
+    table, states = (_walk_over_time if problem.domain.durative else _walk)(problem, plan)
     for step, state in zip(plan.steps, states, strict=False):
         schema = problem.domain.actions[step.action]
         names = (name for name, _ in schema.parameters)
@@ -133,8 +156,16 @@ def _over_plan(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _over_time(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
+    own = dict.fromkeys(c for each in problem.preferences for c in each.constraints)
+    if not own:
+        return
+    timed, plan = _timed_with(problem, _functions(problem), plan)
+    verdict = TemporalProof(replace(timed.problem, constraints=tuple(own))).verify(plan)
+    if not verdict.ok and verdict.category is not Category.SAFETY_VIOLATION:
+        raise NoNumber(verdict.reason)  # that a wish reads, and what is proved does not
+    broken = {each.text for each in verdict.broken}
     for each in problem.preferences:
-        if not TemporalProof(replace(problem, constraints=each.constraints)).verify(plan).ok:
+        if any(constraint_text(constraint) in broken for constraint in each.constraints):
             yield each.name, _text(each)
 
 
@@ -213,8 +244,7 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
     """
     named = {each.predicate for each in functions_of(metric)}
     if problem.domain.durative:
-        problem, _ = table_with(problem, named, exact(TimedActions(problem).ended(plan)[1]))
-        timed = TimedActions(problem, ranking=with_sources(problem.domain, named))
+        timed, plan = _timed_with(problem, named, plan)
         state, _ = timed.ended(plan)
         return timed.numbers.evaluation(metric)(timed.numbers.values(state))
     problem, table = table_with(problem, named, len(plan))

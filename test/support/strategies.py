@@ -381,9 +381,9 @@ def problem(rng: random.Random) -> Problem:
     return toggles(rng) if choice < 0.7 else blocks(rng, rng.choice([3, 3, 4]))
 
 
-def wishing(rng: random.Random) -> Problem:
+def wishing(rng: random.Random, made: Problem | None = None) -> Problem:
     """A random problem with preferences of every kind, a metric over them, and no other goal."""
-    made = toggles(rng, derived=rng.random() < 0.2)
+    made = made or toggles(rng, derived=rng.random() < 0.2)
     names = [f'w{index}' for index in range(rng.randint(1, 4))]
     preferences = tuple(
         Preference(
@@ -394,6 +394,8 @@ def wishing(rng: random.Random) -> Problem:
     )
     actions = {
         name: replace(action, wishes=_wishes(rng, made.domain, action, names))
+        if name not in made.domain.durative
+        else action
         for name, action in made.domain.actions.items()
     }
     known = {each.name for each in preferences}

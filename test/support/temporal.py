@@ -17,6 +17,7 @@ from safegen_ros.pddl.model import (
     DURATION,
     Action,
     AtomFormula,
+    Constraint,
     DurativeAction,
     Effect,
     Moment,
@@ -90,15 +91,27 @@ def problem(rng: random.Random, numbers: bool = False) -> Problem:
         return problem(rng, numbers)
     windows = ('hold-during', 'hold-after')  # of which VAL is no judge either
     constraints = tuple(
-        replace(c, times=(), exact=tuple(map(Decimal, c.times)))
-        for c in found.constraints
-        if c.operator not in windows or rng.random() < 0.2
+        _in_seconds(c) for c in found.constraints if c.operator not in windows or rng.random() < 0.2
     )
     facts = frozenset(filter(is_value, found.init))  # other functions decide now
     values = {**found.values, **dict(map(told_value, facts))}
     init = found.init - facts
     found = replace(found, domain=domain, constraints=constraints, init=init, values=values)
     return settled(replace(found, timed=_timed(rng, found) if rng.random() < 0.4 else ()))
+
+
+def wishing(rng: random.Random) -> Problem:
+    """A random problem with preferences of every kind, a metric over them, and no other goal."""
+    found = strategies.wishing(rng, problem(rng))
+    preferences = tuple(
+        replace(each, constraints=tuple(map(_in_seconds, each.constraints)))
+        for each in found.preferences
+    )
+    return replace(found, preferences=preferences)
+
+
+def _in_seconds(constraint: Constraint) -> Constraint:
+    return replace(constraint, times=(), exact=tuple(map(Decimal, constraint.times)))
 
 
 def _timed(rng: random.Random, problem: Problem) -> tuple[TimedLiteral, ...]:

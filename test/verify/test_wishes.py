@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
-from support import strategies
+from support import strategies, temporal
 
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.deciding import without_wishes
@@ -31,6 +31,7 @@ from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.verdict import Category
 from safegen_ros.verify import val, val_question
 from safegen_ros.verify.cost import rank
+from safegen_ros.verify.val_faults import unanswerable
 from safegen_ros.verify.validator import verify
 
 DOMAIN = """(define (domain switches) (:requirements :preferences) (:types box)
@@ -107,6 +108,36 @@ def test_a_wish_may_be_about_a_number_that_decides_nothing(
     assert [each.texts for each in verdict.wishes] == ([texts] if texts else [])
 
 
+LAMPS = """(define (domain lamps) (:requirements :preferences :durative-actions)
+  (:predicates (lit) (g)) (:functions (spent) (price))
+  (:durative-action shine :parameters () :duration (= ?duration 4) :condition (and)
+    :effect (and (at start (lit)) (at end (not (lit))) (at end (increase (spent) (price)))))
+  (:action go :parameters () :precondition (preference seen (lit)) :effect (g)))"""
+
+
+@pytest.mark.parametrize(
+    ('plan', 'literal', 'broken'),
+    [
+        ('0: (shine) [4] 1: (go) [0]', '', {}),
+        ('0: (shine) [4] 4.001: (go) [0]', '', {'seen': 1}),
+        ('0: (go) [0] 0.001: (shine) [4]', '', {'seen': 1}),
+        ('(shine) (go)', '', {'seen': 1}),
+        ('1: (go) [0] 1.001: (shine) [4] 2: (go) [0]', '', {'seen': 1}),
+        ('2: (go) [0]', '(at 1 (lit))', {}),
+        ('2: (go) [0]', '(at 3 (lit))', {'seen': 1, 'soon': 1}),
+        ('0: (shine) [4] 1: (shine) [4] 2: (go) [0]', '', {'thrift': 1}),
+        ('3: (shine) [4] 4: (go) [0]', '', {'soon': 1}),
+    ],
+)
+def test_wishes_are_counted_over_time(plan: str, literal: str, broken: dict[str, int]) -> None:
+    text = f"""(define (problem p) (:domain lamps) (:init (= (spent) 0) (= (price) 3) {literal})
+      (:goal (g)) (:constraints (and (preference thrift (always (<= (spent) 5)))
+        (preference soon (within 2 (lit))))))"""
+    found = verify(read_problem(text, read_domain(LAMPS)), plan)
+    assert found.ok, found.reason
+    assert {each.name: each.count for each in found.wishes} == broken
+
+
 REFUSED = [
     ('(or (p a) (preference w (p b)))', '(and)', '', 'a preference in this place'),
     ('(p a)', '(always (preference w (p a)))', '', 'a preference in this place'),
@@ -153,13 +184,16 @@ def _question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
             return replace(formula, predicate=f'c{name[1:]}' if name[2:] in derived else name)
         return with_subformulas(formula, apart)
 
+    def counted(own: Constraint) -> list[Constraint]:
+        return [own] if problem.domain.durative else val_question._without_clock(own, len(plan))
+
     preferences = tuple(
         Preference(
             each.name,
             tuple(
                 replace(c, arguments=tuple(map(written, c.arguments)))
                 for own in each.constraints
-                for c in val_question._without_clock(own, len(plan))
+                for c in counted(own)
             ),
         )
         for each in problem.preferences
@@ -189,7 +223,8 @@ def _counted_by_val(problem: Problem, plan: Plan) -> tuple[Counter[str], Decimal
         val.DOMAIN: domain_text(asked.domain), val.PROBLEM: problem_text(asked),
         val.PLAN: f'{steps}\n',
     }  # fmt: skip
-    output, trouble = val._run(val.validate_binary(), files)
+    clock = val._FINE_CLOCK if problem.domain.durative else ()
+    output, trouble = val._run(val.validate_binary(), files, clock)
     assert not trouble, (trouble, files)
     value = re.search(r'^Final value: (\S+)', output, re.MULTILINE)
     if value is None:
@@ -215,3 +250,25 @@ def test_val_counts_the_same(seed: int) -> None:
         ranking = rank(problem, plan)
         assert ranking is not None
         assert (ours, ranking.value) == theirs, (domain_text(problem.domain), problem_text(problem))
+
+
+@pytest.mark.slow
+@settings(strategies.SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_val_counts_the_same_over_time(seed: int) -> None:
+    assert differs(random.Random(seed)) == ''
+
+
+def differs(rng: random.Random) -> str:
+    """What VAL and we disagree about in a random task over time; empty where nothing is."""
+    problem = temporal.wishing(rng)
+    plan = temporal.plan(rng, problem)
+    verdict = verify(problem, plan)
+    theirs = None if unanswerable(problem, plan) else _counted_by_val(problem, plan)
+    if theirs is None or not verdict.ok:
+        return ''
+    ours = Counter({each.name: each.count for each in verdict.wishes})
+    ranking = rank(problem, plan)
+    if ranking is not None and (ours, ranking.value) == theirs:
+        return ''
+    return f'{ours} {ranking} {theirs} {domain_text(problem.domain)}{problem_text(problem)}{plan}'
