@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import http.client
 import string
 from collections.abc import Iterator
@@ -165,3 +167,6 @@ def test_the_tab_of_the_browser_names_the_stack(encoding: str) -> None:
     text = gzip.decompress(body) if encoding == 'gzip' else body
     assert b'<title>safegen, ROS domain &lt;66&gt;</title>' in text
     assert b'<title>Viser' not in text
+    script = text.split(b'</title><script>')[1].split(b'</script>')[0]  # names what has no name
+    digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    assert f"'sha256-{digest}'" in str(page.getheader('Content-Security-Policy'))

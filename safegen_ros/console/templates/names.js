@@ -1,0 +1,15 @@
+// viser ties no label to a text field and gives its icon buttons no name; a screen reader needs both.
+const icons = { 'list-search': 'Commands', adjustments: 'Configuration and diagnostics', 'arrow-back': 'Back' };
+let due = 0;
+const name = () => {
+  due = 0;
+  for (const label of document.querySelectorAll('label[for]')) {
+    const row = label.closest('.mantine-Flex-root');
+    for (const field of row ? row.querySelectorAll('input, textarea, [role=slider]') : [])
+      if (field.id !== label.htmlFor && !field.ariaLabel) field.ariaLabel = label.textContent;
+  }
+  for (const [icon, told] of Object.entries(icons))
+    for (const drawn of document.querySelectorAll('button .tabler-icon-' + icon))
+      drawn.closest('button').ariaLabel ??= told;
+};
+new MutationObserver(() => { due ||= setTimeout(name, 100); }).observe(document, { childList: true, subtree: true });
