@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from safegen_ros.language.reading import AmbiguousRule, Reading
 from safegen_ros.language.rules import read_rules
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import AtomFormula, Constraint, Not, Problem
+from safegen_ros.record.present.wording import rule_words
 from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
 
@@ -28,6 +30,7 @@ MAX_TEXT = 500_000
 """Longest text that is read here [characters]; the nodes have limits of their own."""
 
 _DEFINE = re.compile(r'\(\s*define\s*\(\s*(domain|problem)\b', re.IGNORECASE)
+_MOST_EXAMPLES = 2  # of rules of one kind
 _COMMENT = re.compile(r';[^\n]*')
 
 
@@ -172,6 +175,27 @@ def understand(text: str, problem: Problem) -> Understood:
     if not readings:
         return Understood(troubles=(Trouble('there is no rule', 'write a sentence'),))
     return Understood(readings)
+
+
+def rule_examples(problem: Problem) -> tuple[str, ...]:
+    """Rules about the objects of a problem, each of which is understood and may be kept."""
+    goals = [each for each in problem.goal_conjuncts() if isinstance(each, AtomFormula)]
+    once = [Constraint('at-most-once', (each,)) for each in goals[:1]]
+    found = [rule_words(each, problem) for each in (*_never(problem, goals), *once)]
+    return tuple(each for each in found if understand(each, problem).readings)
+
+
+def _never(problem: Problem, goals: Sequence[AtomFormula]) -> Iterator[Constraint]:
+    """What need not happen: goals about another last object, two at most."""
+    asked = {(each.predicate, *each.terms) for each in goals} | problem.init
+    for goal in goals[:_MOST_EXAMPLES]:
+        kind = problem.objects.get(goal.terms[-1]) if len(goal.terms) > 1 else None
+        for other in reversed(tuple(problem.objects) if kind else ()):
+            atom = AtomFormula(goal.predicate, (*goal.terms[:-1], other))
+            known = other in goal.terms or (atom.predicate, *atom.terms) in asked
+            if problem.objects[other] == kind and not known:
+                yield Constraint('always', (Not(atom),))
+                break
 
 
 def _trouble(error: PddlError, text: str) -> Trouble:

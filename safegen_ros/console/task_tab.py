@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from safegen_ros.client import Options
 from safegen_ros.console import choices
-from safegen_ros.console.choices import Chosen, Understood, understand
+from safegen_ros.console.choices import Chosen, Understood, rule_examples, understand
 from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
@@ -19,6 +19,7 @@ from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.record.run import UnderstoodRecord
 
+NO_EXAMPLE = '-'
 PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
 
@@ -55,6 +56,7 @@ class TaskTab:
         self._seen = Html(gui)
         hint = 'such as: never put anything on b3; the key Enter adds it'
         self._rule = gui.add_text('Add a rule', '', hint=hint, multiline=True)
+        self._such = gui.add_button_group('Such as', (NO_EXAMPLE,), visible=False)
         self._trouble = Html(gui)
         self._add = gui.add_button('Add the rule', color='gray')
         self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
@@ -79,6 +81,7 @@ class TaskTab:
         self._ask.on_click(lambda _: self._parts.doing(self._understand))
         self._rule.on_update(lambda _: self._write_rule())
         self._add.on_click(lambda _: self._add_rule())
+        self._such.on_click(lambda _: put(self._rule, value=self._such.value))
         self._drop.on_click(lambda _: self._drop_rule())
         self._run.on_click(lambda _: self._parts.doing(self._send))
         self._plan.on_click(lambda _: self._parts.doing(self._send_plan))
@@ -244,6 +247,8 @@ class TaskTab:
             parts += [draw('note', told, 'sg-bad'), _readings_html(self._removed)]
         self._rules.show(panel(*parts) if parts else '')
         put(self._drop, visible=bool(self._readings))
+        such = rule_examples(self._chosen.task.problem) if self._chosen is not None else ()
+        put(self._such, options=such or (NO_EXAMPLE,), visible=bool(such))
 
     def _options(self) -> Options:
         return Options(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,16 @@ from support.blocks_small import THREE_TEXT
 
 from safegen_ros.api import Problem
 from safegen_ros.console import choices
-from safegen_ros.console.choices import PASTED, read_pasted, read_problem, understand
+from safegen_ros.console.choices import (
+    PASTED,
+    read_pasted,
+    read_problem,
+    rule_examples,
+    understand,
+)
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.present.wording import rule_words
+from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.pddl3.task import load_task
 
@@ -81,6 +89,18 @@ def test_a_text_without_an_end_is_not_read() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(SafegenError):
         read_pasted(text)
+
+
+@pytest.mark.parametrize('name', ['tower_order', 'fragile_block', 'cold_rooms', 'blocksworld-023'])
+def test_every_rule_that_is_offered_works(name: str) -> None:
+    problem = read_problem(name).task.problem
+    offered = rule_examples(problem)
+    assert offered
+    for text in offered:
+        (reading,) = understand(text, problem).readings
+        (constraint,) = reading.constraints
+        more = replace(problem, constraints=(*problem.constraints, constraint))
+        assert solve(more).plan is not None, text
 
 
 @settings(strategies.SUITE, max_examples=100)

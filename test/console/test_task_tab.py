@@ -112,6 +112,18 @@ def test_the_key_enter_adds_a_rule(form: Form) -> None:
     assert len(sent.constraints) == 2
 
 
+def test_an_example_is_written_into_the_field_and_added_by_a_person(form: Form) -> None:
+    example = form['Such as'].options[0]
+    form['Such as'].value = example
+    form.click('Such as')
+    assert form['Add a rule'].value == example
+    assert not form.ready()
+    form.click('Add the rule')
+    assert form.ready()
+    form['Task from'].value = PASTED  # no task, no examples of it
+    assert not form['Such as'].visible
+
+
 @pytest.mark.parametrize('end', ['\n', ''])
 def test_a_rule_that_is_not_understood_stays_in_its_field_with_the_reason(
     form: Form, end: str
