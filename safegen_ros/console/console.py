@@ -197,12 +197,13 @@ class OperatorConsole(Closing):
 
     def _draw_page(self) -> None:
         snapshot = self.state.snapshot
+        goal, busy = snapshot.goal, self._sender.busy
         self._top.update(snapshot)
         self._attempts.update(snapshot)
         self._stack.show(stack_html(snapshot))
         if self._task is not None:
-            self._task.update(self._sender.busy, snapshot.up)
-        self._history.update(time.monotonic())
+            self._task.update(busy, snapshot.up)
+        self._history.update(time.monotonic(), goal and (goal.id, goal.running, busy))
 
     def _loop(self, hz: float, work: Callable[[], None]) -> None:
         """Does something again and again; what one moment brings must not end all later ones."""

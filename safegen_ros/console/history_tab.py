@@ -8,6 +8,7 @@ import contextlib
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +19,17 @@ from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
 from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.history import ListedRun, find_run, list_runs, outcome_of
+from safegen_ros.record.history import (
+    SUCCESS,
+    ListedRun,
+    duration_s,
+    find_run,
+    list_runs,
+    outcome_of,
+)
 from safegen_ros.record.present.cards import attempt_html, task_html
 from safegen_ros.record.present.compare import compare, compare_html
-from safegen_ros.record.present.pictures import film_html
+from safegen_ros.record.present.pictures import film_html, goal_html
 from safegen_ros.record.present.runs import (
     WorldFrame,
     download,
@@ -30,6 +38,7 @@ from safegen_ros.record.present.runs import (
     problem_of_attempt,
 )
 from safegen_ros.record.present.share import share_html
+from safegen_ros.record.present.towers import is_blocksworld
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.arms.model import JOINT_NAMES
@@ -37,9 +46,10 @@ from safegen_ros.robot.arms.model import JOINT_NAMES
 if TYPE_CHECKING:
     import viser
 
-NOTHING = 'no run is open'
-MOST_RUNS = 50
-"""Runs in the list, the newest of all."""
+MOST_RUNS, ROWS = 50, 8
+"""Runs that are looked through, the newest of all, and rows of the table."""
+
+ANY, DONE, NOT_DONE = 'every run', 'done', 'not done'
 
 PLAY_SPEED = 4.0
 """Recorded seconds per second while a run is played."""
@@ -80,12 +90,17 @@ class HistoryTab:
     def __init__(self, parts: Parts, stage: Stage, root: Path) -> None:
         self._parts, self._stage, self._root = parts, stage, root
         self._lock = threading.Lock()
-        self._runs: dict[str, str] = {}
+        self._runs: tuple[ListedRun, ...] = ()
+        self._shown: tuple[ListedRun, ...] = ()
+        self._looked: object = self  # other than any state
         self._open: _Open | None = None
         self._playing_since: float | None = None
         gui = parts.gui
         self._again = gui.add_button('Look for runs', color='gray', icon=icon('refresh'))
-        self._name = gui.add_dropdown('Run', (NOTHING,))
+        self._find = gui.add_text('Search', '', hint='in the id, the task and the outcome')
+        self._which = gui.add_dropdown('Show', (ANY, DONE, NOT_DONE))
+        self._table = Html(gui)
+        self._pick = gui.add_button_group('Open run', ('1',), visible=False)
         self._summary = Html(gui)
         self._scrub = gui.add_slider('Moment', 0.0, 1.0, _TICK_S, 0.0, visible=False)
         self._play = gui.add_checkbox('Play', False, visible=False)
@@ -98,7 +113,9 @@ class HistoryTab:
         self._share = gui.add_button('Share as one HTML file', color='gray', visible=False)
         self._close = gui.add_button('Close the run', color='gray', visible=False)
         self._again.on_click(lambda _: self.look())
-        self._name.on_update(lambda event: parts.doing(lambda: self._open_run(event.client)))
+        self._find.on_update(lambda _: self._list())
+        self._which.on_update(lambda _: self._list())
+        self._pick.on_click(lambda event: parts.doing(lambda: self._open_run(event.client)))
         self._scrub.on_update(lambda _: self._show_moment())
         self._play.on_update(lambda _: self._start())
         self._left.on_update(lambda _: self._compare())
@@ -109,16 +126,32 @@ class HistoryTab:
 
     def look(self) -> None:
         """Reads the list of runs again."""
-        runs = {_label(each): each.name for each in islice(list_runs(self._root), MOST_RUNS)}
         with self._lock:
-            self._runs = runs
-        chosen = self._name.value
-        put(self._name, options=(NOTHING, *runs))
-        if chosen not in runs:
-            self._leave()
+            self._runs = tuple(islice(list_runs(self._root), MOST_RUNS))
+        self._list()
 
-    def update(self, now: float) -> None:
-        """Moves the scrubber while a run is played; `now` by the monotonic clock [s]."""
+    def _list(self) -> None:
+        """Shows the runs that are searched for, each with a picture of its goal."""
+        text, which = self._find.value.strip().casefold(), self._which.value
+        with self._lock:
+            fitting = [each for each in self._runs if _fits(each, text, which)]
+            self._shown = tuple(fitting[:ROWS])
+        rows = [(number, *_row(each)) for number, each in enumerate(self._shown, 1)]
+        left = len(fitting) - len(rows)
+        self._table.show(panel(draw('history', rows, left, bool(self._runs))))
+        numbers = tuple(str(number) for number, *_ in rows)
+        put(self._pick, options=numbers or ('1',), visible=bool(numbers))
+
+    def update(self, now: float, state: object) -> None:
+        """Moves the scrubber while a run is played, and looks for runs that have ended.
+
+        Args:
+            now: by the monotonic clock [s].
+            state: of the goals; another one brings another list.
+        """
+        if state != self._looked:
+            self._looked = state
+            threading.Thread(target=self.look, daemon=True).start()
         run, since = self._open, self._playing_since
         if run is None or since is None:
             return
@@ -132,11 +165,10 @@ class HistoryTab:
         self._playing_since = time.monotonic() if self._play.value else None
 
     def _open_run(self, client: viser.ClientHandle | None) -> None:
-        name = self._runs.get(self._name.value)
-        if name is None:
-            self._leave()
+        number = int(self._pick.value)
+        if number > len(self._shown):
             return
-        folder, kept = find_run(self._root, name)
+        folder, kept = find_run(self._root, self._shown[number - 1].name)
         record, motion = kept.record, None
         problem = problem_of(record)
         with contextlib.suppress(SafegenError):  # a run without motion is shown by its states
@@ -230,13 +262,33 @@ class HistoryTab:
             self._scrub, self._play, self._left, self._right, self._save, self._share, self._close,
         ):  # fmt: skip
             put(handle, visible=False)
-        put(self._name, value=NOTHING)
 
 
-def _label(run: ListedRun) -> str:
+def _fits(run: ListedRun, text: str, which: str) -> bool:
+    """Whether a run is one of those that are searched for."""
+    told = _told(run)
+    found = text in ' '.join((run.name, *told)).casefold()
+    return found and which in (ANY, DONE if told[1] == SUCCESS else NOT_DONE)
+
+
+def _told(run: ListedRun) -> tuple[str, str]:
+    """The task of a run, and how it ended."""
     if run.kept is None:
-        return f'{run.name}  UNREADABLE'
-    return f'{run.name}  {outcome_of(run.kept)}  {run.kept.record.task.name[:30]}'
+        return '', 'UNREADABLE'
+    return run.kept.record.task.name, outcome_of(run.kept)
+
+
+def _row(run: ListedRun) -> tuple[str, str, str, str, str]:
+    """What a row tells: begin, task, outcome, length, and the goal as a picture."""
+    begun, (task, outcome) = run.name, _told(run)
+    if run.kept is None:
+        return begun, task, outcome, '', ''
+    record = run.kept.record
+    with contextlib.suppress(ValueError):
+        begun = f'{datetime.fromisoformat(record.started).astimezone():%d %b %Y %H:%M}'
+    problem = problem_of(record)
+    picture = goal_html(problem) if problem is not None and is_blocksworld(problem) else ''
+    return begun, task, outcome, f'{duration_s(run.kept):.0f} s', picture
 
 
 def _attempt_name(attempt: AttemptRecord) -> str:

@@ -55,6 +55,9 @@ TWO = """(define (problem two) (:domain blocksworld) (:objects c1 c2)
   (:init (arm-empty) (on-table c1) (on-table c2) (clear c1) (clear c2))
   (:goal (on c1 c2)))"""
 LATER = re.compile(r' at (?!0\.0 )\d+\.\d s')
+UNNAMED = """() => [...document.querySelectorAll('button, input, textarea')].filter(
+  (e) => e.checkVisibility() && !e.closest('[aria-hidden=true]') && !e.ariaHidden && !e.ariaLabel
+    && !e.labels?.length && !e.textContent.trim()).map((e) => e.outerHTML.slice(0, 200))"""
 STEPS = '(pickup c1)\n(stack c1 c2)'
 
 
@@ -241,8 +244,8 @@ def a_past_run_is_replayed_compared_downloaded_and_shared(
     screen: Screen, console: OperatorConsole
 ) -> None:
     screen.tab('History')
-    screen.click('Look for runs')
-    screen.choose('Run', 'EXECUTION_STOPPED')
+    screen.write('Search', 'execution_stopped')
+    screen.page.get_by_role('button', name='1', exact=True).click()
     screen.sees('0 of 10 steps: the start')
     screen.sees('are different from the first step on')
     slider = screen.page.get_by_role('slider').first
@@ -259,6 +262,12 @@ def a_past_run_is_replayed_compared_downloaded_and_shared(
     assert 'EXECUTION_STOPPED' in text
     screen.click('Close the run')
     expect(screen.button('Download the record')).to_have_count(0, timeout=WAIT_MS)
+
+
+def a_screen_reader_is_told_the_name_of_everything(screen: Screen) -> None:
+    screen.tab('Task')
+    expect(screen.page.get_by_label('Add a rule')).to_be_visible(timeout=WAIT_MS)
+    assert screen.page.evaluate(UNNAMED) == []
 
 
 def the_page_asks_nobody_else_for_anything(screen: Screen, console: OperatorConsole) -> None:
@@ -288,6 +297,7 @@ def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
         screen, console, script, disturbances
     )
     a_past_run_is_replayed_compared_downloaded_and_shared(screen, console)
+    a_screen_reader_is_told_the_name_of_everything(screen)
     the_page_asks_nobody_else_for_anything(screen, console)
 
 
