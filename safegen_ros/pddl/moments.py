@@ -4,7 +4,8 @@
 
 Such a step is `(at 5.001) (end move r1 a b [5]) (start move r2 c d [5])`: its time since the
 beginning of the plan [s], then the actions that end or start there, each with its duration, and
-those that take no time, `(do close d)`. So whoever hands plans on need not know of times.
+those that take no time, `(do close d)`, and the timed initial literals, `(becomes open d)` and
+`(ceases open d)`. So whoever hands plans on need not know of times.
 """
 
 from __future__ import annotations
@@ -15,9 +16,14 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import TimedLiteral
 from safegen_ros.pddl.plan import Plan, Step
 
 AT, START, END, DO = 'at', 'start', 'end', 'do'
+BECOMES, CEASES = 'becomes', 'ceases'
+
+LITERALS = (BECOMES, CEASES)
+"""What nobody does: it happens by itself."""
 
 _SLACK = Decimal('0.002')
 """By how much a step may start after the end of the one before, and still follow it [s]."""
@@ -42,11 +48,11 @@ def told_steps(texts: Sequence[str]) -> tuple[tuple[Step, ...], ...]:
 
 
 class Happening(NamedTuple):
-    """The start or the end of an action, or one that takes no time.
+    """The start or the end of an action, one that takes no time, or a literal.
 
     Attributes:
-        kind: `START`, `END` or `DO`.
-        step: the action.
+        kind: `START`, `END`, `DO`, `BECOMES` or `CEASES`.
+        step: the action; the atom of a literal.
         duration: how long the action takes [s]; 0 for one that takes no time.
     """
 
@@ -67,14 +73,27 @@ class PlanMoment(NamedTuple):
     happenings: tuple[Happening, ...]
 
 
-def steps_of_plan(plan: Plan) -> tuple[tuple[Step, ...], ...]:
+def steps_of_plan(
+    plan: Plan, literals: Sequence[TimedLiteral] = ()
+) -> tuple[tuple[Step, ...], ...]:
     """A plan as steps one after the other: its actions, or its moments where it needs its times.
 
-    It needs them where actions overlap, or wait for longer than to be apart.
+    It needs them where actions overlap, or wait for longer than to be apart, and where there are
+    timed initial literals. Those after the end of the plan are not waited for.
+
+    Args:
+        plan: with times, where there are literals.
+        literals: of the problem, in the order of their times.
     """
-    if follows(plan):
+    if follows(plan) and not literals:
         return tuple((step,) for step in plan.steps)
     found: dict[Decimal, list[Happening]] = {}
+    last = max((start + duration for start, duration in plan.times), default=Decimal(0))
+    for each in literals:
+        if each.time <= last:
+            kind = BECOMES if each.value else CEASES
+            happening = Happening(kind, Step(each.atom[0], each.atom[1:]), Decimal(0))
+            found.setdefault(each.time, []).append(happening)
     starts: list[tuple[Decimal, Happening]] = []
     for step, (start, duration) in zip(plan.steps, plan.times, strict=True):
         if duration:
@@ -123,6 +142,8 @@ def plan_of_steps(steps: Sequence[Sequence[Step]]) -> Plan:
             )
         last = moment.time
         for happening in moment.happenings:
+            if happening.kind in LITERALS:
+                continue
             started = last - happening.duration, happening._replace(kind=START)
             if happening.kind == END:
                 if started not in running:
@@ -155,7 +176,7 @@ def moment_of(step: Sequence[Step]) -> PlanMoment | None:
     for kind, words in step[1:]:
         timed = kind in (START, END)
         found = _DURATION.fullmatch(words[-1]) if timed and len(words) > 1 else None
-        if kind not in (START, END, DO) or not words or timed is not (found is not None):
+        if kind not in (START, END, DO, *LITERALS) or not words or timed is not (found is not None):
             return None
         duration = Decimal(found[1]) if found else Decimal(0)
         if timed and not duration:
@@ -168,7 +189,7 @@ def moment_of(step: Sequence[Step]) -> PlanMoment | None:
 def _written(moment: PlanMoment) -> tuple[Step, ...]:
     found = [Step(AT, (_plain(moment.time),))]
     for kind, step, duration in moment.happenings:
-        lasting = () if kind == DO else (f'[{_plain(duration)}]',)
+        lasting = (f'[{_plain(duration)}]',) if kind in (START, END) else ()
         found.append(Step(kind, (step.action, *step.arguments, *lasting)))
     return tuple(found)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
@@ -57,7 +58,7 @@ class RunMonitor:
         # The world is observed, so that nothing about it can be taken from the problem.
         self._table = AtomTable(problem, fold_static=False)
         self._grounder = Grounder(problem, self._table)
-        self._monitors = MonitorSet(problem, self._table)
+        self._monitors = MonitorSet(self._rules(), self._table)
         self._standing: Standing = 0
         self._now = now
         self._begun = Decimal(0)
@@ -105,6 +106,10 @@ class RunMonitor:
                 f'unexpected {extra or "nothing"}: {_LOOK}',
                 ErrorCode.STATE_MISMATCH,
             )
+
+    def _rules(self) -> Problem:
+        """The problem whose constraints are watched step by step."""
+        return self.problem
 
     def _advance(self) -> str:
         """Predicts the state after the step under way, and names that step."""
@@ -202,7 +207,7 @@ class RunMonitor:
 
 
 class TimedRunMonitor(RunMonitor):
-    """The same for a plan whose actions overlap: a step is a moment of it, see `pddl.moments`.
+    """The same for a plan that needs its times: a step is a moment of it, see `pddl.moments`.
 
     What an action needs over all of its time has to be observed at each look while it runs.
     """
@@ -212,18 +217,21 @@ class TimedRunMonitor(RunMonitor):
     ) -> None:
         super().__init__(problem, plan, now)
         self._timed = TimedActions(problem, fold_static=False)
-        self._steps = steps_of_plan(plan)
+        self._steps = steps_of_plan(plan, problem.timed)
         self._moments = [moment for step in self._steps if (moment := moment_of(step))]
         self._running: list[Step] = []
 
+    def _rules(self) -> Problem:
+        return replace(self.problem, timed=())  # literals are seen as they come
+
     def _advance(self) -> str:
-        table, actions = self._timed.table, []
-        for kind, step, duration in self._moments[self.looks - 1].happenings:
-            actions.append(self._timed.happenings(step, duration)[-1 if kind == END else 0])
+        table, moment = self._timed.table, self._moments[self.looks - 1]
+        for kind, step, _ in moment.happenings:
             if kind == START:
                 self._running.append(step)
             elif kind == END:
                 self._running.remove(step)
+        actions = self._timed.of_moment(moment)
         self._predicted = table.decode(self._timed.after(actions, table.encode(self._predicted)))
         return self._under_way()
 

@@ -36,6 +36,7 @@ from safegen_ros.pddl.model import (
     functions_of,
     subformulas,
 )
+from safegen_ros.pddl.moments import END, LITERALS, PlanMoment
 from safegen_ros.pddl.numbers import WIDTH, Evaluate, NoNumber, NumberTable, Values, comparisons
 from safegen_ros.pddl.plan import Plan, Step
 
@@ -149,6 +150,15 @@ class TimedActions:
             if isinstance(action, NumericAction):
                 changed = changed >> WIDTH << WIDTH | action.changes.after(changed)
         return self.table.closed((changed & ~deleted) | added)
+
+    def of_moment(self, moment: PlanMoment) -> list[GroundAction]:
+        """What happens at a moment of a plan, the literals of that time included."""
+        found = [
+            self.happenings(step, duration)[-1 if kind == END else 0]
+            for kind, step, duration in moment.happenings
+            if kind not in LITERALS
+        ]
+        return [*found, *(action for time, action in self.literals if time == moment.time)]
 
     def ended(self, plan: Plan) -> tuple[int, Decimal]:
         """The state at the end of a proved plan, and the time at which its last step ends [s].

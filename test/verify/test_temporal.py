@@ -266,7 +266,7 @@ def test_a_wrong_timed_literal_is_refused(literals: str, said: str) -> None:
     'follow',
     [
         Shield,
-        SymbolicCell,
+        lambda problem: SymbolicCell(problem).execute('wait', ()),
         lambda problem: slotted(replace(problem, domain=FLAGS)),
         partial(solve, route='in-process'),
         partial(solve, route='fast-downward'),

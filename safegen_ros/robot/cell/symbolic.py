@@ -18,7 +18,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.deciding import refuse_timed
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.moments import END, START, PlanMoment
+from safegen_ros.pddl.moments import END, LITERALS, START, PlanMoment
 from safegen_ros.pddl.plan import Step
 from safegen_ros.verify.timed_actions import TimedActions
 
@@ -58,7 +58,7 @@ class SymbolicCell:
         sample: Callable[[SymbolicSample], None] = lambda sample: None,
         disturb: Callable[[Step, State], State] = lambda step, state: state,
     ) -> None:
-        refuse_timed(problem, 'the symbolic cell')
+        self._problem = problem
         self._step_s = step_seconds
         self._factor = real_time_factor
         self._sample = sample
@@ -97,6 +97,7 @@ class SymbolicCell:
             Canceled: the cell was stopped; the action has then had no effect.
         """
         self._check_ready()
+        refuse_timed(self._problem, 'a single step of the symbolic cell')
         step = Step(action, tuple(arguments))
         ground = self._ground(step)
         bits = self._table.encode(self._state)
@@ -146,18 +147,19 @@ class SymbolicCell:
         self._wait(max(0.0, self._origin + float(moment.time) - self._time))
         for step in self._running:
             self._require(timed, timed.during(step), f'while {step} runs')
-        actions = []
         for kind, step, duration in moment.happenings:
+            if kind in LITERALS:
+                continue
             self._ground(step)
             action = timed.happenings(step, duration)[-1 if kind == END else 0]
             self._require(timed, action, f'at the {kind} of {step}')
-            actions.append(action)
         for kind, step, _ in moment.happenings:
             if kind == START:
                 self._running.append(step)
             elif kind == END:
                 self._running.remove(step)
-        state = timed.table.decode(timed.after(actions, timed.table.encode(self._state)))
+        after = timed.after(timed.of_moment(moment), timed.table.encode(self._state))
+        state = timed.table.decode(after)
         for _, step, _ in moment.happenings:
             state = self._disturb(step, state)
         self._become(state)

@@ -37,6 +37,7 @@ from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_form
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.run_monitor import RunMonitor, TimedRunMonitor, check_atoms
+from safegen_ros.verify.timed_actions import TimedActions
 from safegen_ros.verify.validator import Validator
 
 _BEGINNINGS = {'pddl': '(', 'json': '{', 'english': 'Problem '}
@@ -163,10 +164,14 @@ class Pddl3Task:
         """
         if not self.problem.domain.durative:
             return read_plan(answer)
+        timed = self.problem.timed
         try:
-            return steps_of_plan(parse_plan(answer, timed=True))
-        except PlanFormatError:
+            plan = parse_plan(answer, timed=True)
+            if timed and not plan.times:
+                plan = TimedActions(self.problem).timed(plan)
+        except (PlanFormatError, KeyError, ValueError):
             return ()
+        return steps_of_plan(plan, timed)
 
     def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
         """The text of steps; raises `SafegenError` where one has several actions."""
@@ -175,7 +180,7 @@ class Pddl3Task:
     def monitor(self, steps: Steps, *, step_by_step: bool = False) -> RunMonitor:
         """What watches an execution of steps that are proved."""
         plan = plan_of_steps(steps)
-        if not step_by_step and not follows(plan):
+        if not step_by_step and (self.problem.timed or not follows(plan)):
             return TimedRunMonitor(self.problem, plan)
         return (StepMonitor if step_by_step else RunMonitor)(self.problem, plan)
 

@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 import pytest
 
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
-from safegen_ros.pddl.moments import plan_of_steps
+from safegen_ros.pddl.moments import plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Step
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
-from safegen_ros.tasks.job import WorldJob
+from safegen_ros.tasks.job import WorldJob, prove
 from safegen_ros.tasks.pddl3.cells import SymbolicRobots
-from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
 from safegen_ros.verify.run_monitor import TimedRunMonitor
 
 FOLDER = data_path('examples/patrol')
@@ -139,3 +139,53 @@ def test_a_plan_that_is_not_proved_moves_nothing(task: Pddl3Task, plan: str) -> 
     outcome, clock = _run(task, plan)
     assert outcome.error_code is ErrorCode.PLAN_REFUSED
     assert not clock.samples
+
+
+GUARDED = """
+(define (domain guarded)
+  (:requirements :typing :durative-actions :timed-initial-literals)
+  (:predicates (open) (inside) (done))
+  (:durative-action enter :parameters () :duration (= ?duration 2)
+    :condition (over all (open)) :effect (at end (inside)))
+  (:durative-action work :parameters () :duration (= ?duration 5)
+    :condition (over all (inside)) :effect (at end (done))))
+"""
+HOURS = """
+(define (problem hours) (:domain guarded)
+  (:init (at 3 (open)) (at 6 (not (open))) (at 50 (open))) (:goal (done)))
+"""
+
+
+@pytest.mark.parametrize(
+    ('plan', 'code', 'times'),
+    [
+        ('3.5: (enter) [2] 5.501: (work) [5]', ErrorCode.NONE, [0, 3, 3.5, 5.5, 5.501, 6, 10.501]),
+        ('4.5: (enter) [2] 6.501: (work) [5]', ErrorCode.PLAN_REFUSED, []),  # it closes meanwhile
+        ('(enter) (work)', ErrorCode.PLAN_REFUSED, []),  # it is not open yet
+    ],
+)
+def test_what_changes_by_itself_is_waited_for(
+    plan: str, code: ErrorCode, times: list[float]
+) -> None:
+    """What comes after the end of the plan is not."""
+    outcome, clock = _run(load_task(HOURS, GUARDED), plan)
+    assert outcome.error_code is code, outcome.message
+    assert [sample.time for sample in clock.samples] == times
+
+
+def test_a_literal_that_is_not_sent_along_is_missed() -> None:
+    task = load_task(HOURS, GUARDED)
+    steps = task.steps_of('3.5: (enter) [2] 5.501: (work) [5]')
+    assert prove(task, steps).ok
+    with pytest.raises(SafegenError, match='the steps say more'):
+        prove(task, steps_of_plan(plan_of_steps(steps)))
+
+
+def test_a_door_that_stays_shut_is_seen() -> None:
+    outcome, clock = _run(
+        load_task(HOURS, GUARDED), '3.5: (enter) [2] 5.501: (work) [5]',
+        lambda step, state: state - {('open',)},
+    )  # fmt: skip
+    assert outcome.error_code is ErrorCode.STATE_MISMATCH
+    assert 'missing (open)' in outcome.message
+    assert len(clock.samples) == 2
