@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """PDDL3 problems, plans and verdicts for scripts and notebooks; needs neither ROS nor torch.
 
->>> from safegen_ros.api import Problem, verify
->>> problem = Problem.load('examples/tower_order.pddl')
->>> problem
-<Problem tower-order of domain blocksworld: 5 objects, 1 constraint>
->>> verdict = verify(problem, '(unstack b5 b3) (putdown b5)')
->>> verdict.category.name, verdict.goal_fraction
-('GOAL_NOT_SATISFIED', 0.0)
-
 A problem that is read once is cheap to ask again: it keeps what it has grounded.
+
+Examples:
+    >>> from safegen_ros.api import Problem, verify
+    >>> problem = Problem.load('examples/tower_order.pddl')
+    >>> problem
+    <Problem tower-order of domain blocksworld: 5 objects, 1 constraint>
+    >>> verdict = verify(problem, '(unstack b5 b3) (putdown b5)')
+    >>> verdict.category.name, verdict.goal_fraction
+    ('GOAL_NOT_SATISFIED', 0.0)
 """
 
 from __future__ import annotations
