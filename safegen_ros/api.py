@@ -17,18 +17,21 @@ Examples:
 from __future__ import annotations
 
 import os
-from dataclasses import fields
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, wraps
 from pathlib import Path
+from typing import ParamSpec
 
+from safegen_ros import verdict
 from safegen_ros.errors import PddlError, PlanFormatError, SafegenError
-from safegen_ros.pddl import model
-from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.pddl import model, plan
+from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
-from safegen_ros.search.solve import solve
+from safegen_ros.search.solve import solve as search
 from safegen_ros.tasks.pddl3.task import load_files, load_task
-from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+from safegen_ros.verdict import BrokenConstraint, Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
 
@@ -38,6 +41,7 @@ __all__ = [
     'PddlError',
     'Plan',
     'PlanFormatError',
+    'PlanState',
     'Problem',
     'SafegenError',
     'SearchLimit',
@@ -52,6 +56,68 @@ __all__ = [
 ]
 
 PathLike = str | os.PathLike[str]
+_Plan = plan.Plan
+_Options = ParamSpec('_Options')
+
+# What draws itself in notebooks imports the templates when it is drawn, so that scripts start fast.
+
+
+class Plan(plan.Plan):
+    """A plan; a notebook shows a table of its steps, with times where it has them."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from safegen_ros.record.present.cards import plan_html
+
+        return plan_html(self)
+
+
+@dataclass(frozen=True)
+class PlanState:
+    """A state of a plan, as `Problem.states` makes it; a notebook draws it.
+
+    Attributes:
+        problem: the problem.
+        film: the states up to this one; towers stand at the same places in all of them.
+    """
+
+    problem: Problem = field(repr=False)
+    film: tuple[model.State, ...] = field(repr=False)
+
+    @property
+    def atoms(self) -> model.State:
+        """The facts that hold."""
+        return self.film[-1]
+
+    def _repr_html_(self) -> str:
+        from safegen_ros.record.present.cards import film_picture_html
+
+        return film_picture_html(self.problem, self.film)
+
+
+@dataclass(frozen=True)
+class Verdict(verdict.Verdict):
+    """A verdict with its plan; a notebook draws where each rule stands in each state.
+
+    Attributes:
+        problem: what the plan is for.
+        text: the plan as it was written.
+    """
+
+    problem: model.Problem | None = field(default=None, repr=False, compare=False)
+    text: str = field(default='', repr=False, compare=False)
+
+    def _repr_html_(self) -> str | None:
+        from safegen_ros.record.present.cards import verdict_html
+
+        if self.problem is None:  # not made by `verify`: its text will do
+            return None
+        try:
+            steps = parse_plan(self.text, timed=True).steps
+        except PlanFormatError:
+            steps = ()
+        return verdict_html(self, self.problem, self.text, steps)
 
 
 class Problem(model.Problem):
@@ -106,6 +172,18 @@ class Problem(model.Problem):
         """The validator of this problem."""
         return Validator(self)
 
+    def states(self, plan: _Plan) -> tuple[PlanState, ...]:
+        """The start and the state after each step of a plan, as far as the steps apply."""
+        from safegen_ros.record.present.constraint_status import trajectory
+
+        found = trajectory(self, plan.steps)
+        return tuple(PlanState(self, found[:count]) for count in range(1, len(found) + 1))
+
+    def _repr_html_(self) -> str:
+        from safegen_ros.record.present.cards import problem_html
+
+        return problem_html(self)
+
     def __repr__(self) -> str:
         count = len(self.constraints)
         return (
@@ -114,7 +192,28 @@ class Problem(model.Problem):
         )
 
 
-def verify(problem: model.Problem, plan: Plan | Solution | str | os.PathLike[str]) -> Verdict:
+def parse_plan(text: str, *, timed: bool = False) -> Plan:
+    """Reads a plan, as `safegen_ros.pddl.plan.parse_plan` does."""
+    return _drawn(plan.parse_plan(text, timed=timed))
+
+
+def _solving(found: Callable[_Options, Solution]) -> Callable[_Options, Solution]:
+    @wraps(found)
+    def solve(*arguments: _Options.args, **options: _Options.kwargs) -> Solution:
+        solution = found(*arguments, **options)
+        return replace(solution, plan=_drawn(solution.plan))
+
+    return solve
+
+
+solve = _solving(search)
+
+
+def _drawn(found: _Plan) -> Plan:
+    return Plan(found.steps, found.times)
+
+
+def verify(problem: model.Problem, plan: _Plan | Solution | str | os.PathLike[str]) -> Verdict:
     """The verdict on a plan.
 
     Args:
@@ -135,7 +234,7 @@ def verify(problem: model.Problem, plan: Plan | Solution | str | os.PathLike[str
         plan = plan.plan
     if isinstance(plan, os.PathLike):
         plan = read_text(Path(plan), 'plan')
-    if isinstance(plan, Plan):
+    if isinstance(plan, _Plan):
         _check_steps(plan)
     elif not isinstance(plan, str):
         raise TypeError(
@@ -143,10 +242,12 @@ def verify(problem: model.Problem, plan: Plan | Solution | str | os.PathLike[str
             'pathlib.Path of its file; parse_plan makes a Plan of text'
         )
     validator = problem.validator if isinstance(problem, Problem) else Validator(problem)
-    return validator.verify(plan)
+    found = validator.verify(plan)
+    given = {each.name: getattr(found, each.name) for each in fields(found)}
+    return Verdict(**given, problem=problem, text=str(plan))
 
 
-def _check_steps(plan: Plan) -> None:
+def _check_steps(plan: _Plan) -> None:
     """Refuses a plan that was put together of something else than steps.
 
     Raises:

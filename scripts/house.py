@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(618, 400),
-    'source lines': Limit(111_400, 76_000),
+    'source lines': Limit(111_600, 76_000),
     'test files': Limit(420),
     'test lines': Limit(62_600, 42_000),
     'median source file': Limit(200, 200),

@@ -152,10 +152,42 @@ def test_a_problem_can_be_sent_to_another_process() -> None:
     assert verify(again, UNSAFE) == verify(problem, UNSAFE)
 
 
+BAD = '<script>alert(1)</script>'
+
+
+def test_a_verdict_draws_its_rules_in_each_state() -> None:
+    refused = verify(Problem.load(EXAMPLE), UNSAFE)._repr_html_() or ''
+    assert 'breaks a rule' in refused
+    assert 'aria-label="start to step 1: kept; step 2 to step 3: broken"' in refused
+    assert 'Where it fails: step 2' in refused
+    problem = Problem.load(EXAMPLE)
+    assert 'proved safe' in (verify(problem, solve(problem))._repr_html_() or '')
+    unread = verify(problem, f'(pickup b1) {BAD}')._repr_html_() or ''
+    assert ('&lt;script&gt;' in unread, BAD in unread) == (True, False)
+    assert api.Verdict()._repr_html_() is None
+
+
+def test_a_plan_draws_a_table_with_its_times() -> None:
+    text = '0: (go r1 a) [5.5]\n2: (go r2 b) [1]'
+    drawn = parse_plan(text, timed=True)._repr_html_()
+    assert '<th>2</th><td>2</td><td>1</td><td>(go r2 b)</td>' in ''.join(drawn.split('\n'))
+    assert 'start [s]' not in parse_plan('(go r1 a)')._repr_html_()
+    assert BAD not in Plan((Step(BAD),))._repr_html_()
+
+
+def test_problems_and_states_draw_themselves() -> None:
+    problem = Problem.load(EXAMPLE)
+    assert '<b>Rules</b>' in problem._repr_html_()
+    states = problem.states(parse_plan(UNSAFE))
+    assert [('on-table', 'b2') in state.atoms for state in states] == [False, False, True, True]
+    assert 'after step 2' in states[2]._repr_html_()
+    assert len(problem.states(parse_plan('(unstack b2 b1) (pickup b5)'))) == 2
+
+
 def test_it_imports_without_ros_and_torch() -> None:
     script = 'import sys, safegen_ros.api; print(*sys.modules)'
     done = subprocess.run(
         [sys.executable, '-c', script], capture_output=True, text=True, check=True
     )
-    heavy = {'rclpy', 'torch', 'mujoco', 'transformers', 'numpy', 'typer', 'rich'}
+    heavy = {'rclpy', 'torch', 'mujoco', 'transformers', 'numpy', 'typer', 'rich', 'jinja2'}
     assert not heavy & {name.split('.')[0] for name in done.stdout.split()}

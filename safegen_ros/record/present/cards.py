@@ -7,13 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.present.chart import chart_html, chart_of_attempt
 from safegen_ros.record.present.compare import compare, compare_html
-from safegen_ros.record.present.constraint_status import lights, lights_html
+from safegen_ros.record.present.constraint_status import legend_html, lights, lights_html
 from safegen_ros.record.present.html import part
-from safegen_ros.record.present.pictures import before_after_html
+from safegen_ros.record.present.pictures import (
+    before_after_html,
+    film_html,
+    goal_html,
+    state_html,
+)
 from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     goal_words,
@@ -27,6 +33,9 @@ from safegen_ros.verdict import Category, Verdict
 
 MOST_STEPS, MOST_RULES, MOST_LIT = 60, 100, 200
 """Most steps that are listed at once, rules that are told, and steps that lights are drawn over."""
+
+MOST_ROWS = 1000
+"""Most steps of a plan in a table."""
 
 _MARKS = {'fails': 'here it fails', 'now': 'now', 'done': 'done'}
 
@@ -48,6 +57,7 @@ def attempt_html(
     problem: Problem | None,
     before: AttemptRecord | None = None,
     most: int = MOST_STEPS,
+    title: str = '',
 ) -> str:
     """An attempt: its verdict, the plan with the step that fails, the states around it, lights.
 
@@ -56,13 +66,14 @@ def attempt_html(
         problem: what it was made for; None where that is not known.
         before: the attempt that it is compared with.
         most: how many of its steps are listed at once.
+        title: in place of its number and source.
     """
     verdict, steps = attempt.verdict, steps_of(attempt.steps)
     failing = -1 if verdict.ok else verdict.failing_step
     after = f', after {attempt.base} steps' if attempt.base else ''
     after += f', plan {attempt.replan + 1} of the task' if attempt.replan else ''
     told: dict[str, Any] = {
-        'title': f'Attempt {attempt.number} by {attempt.source}{after}',
+        'title': title or f'Attempt {attempt.number} by {attempt.source}{after}',
         'ok': verdict.ok,
         'found': f'{"✓" if verdict.ok else "✕"} {CATEGORY_WORDS[verdict.category]}',
         'words': verdict_words(problem, attempt),
@@ -75,7 +86,7 @@ def attempt_html(
         'text': attempt.text,
         'reason': verdict.reason,
         'category': verdict.category.name,
-        'seconds': f'{attempt.seconds:.1f} s',
+        'seconds': f'{attempt.seconds:.1f} s' if attempt.seconds else '',
     }
     if attempt.steps:
         told['steps'] = steps_html(attempt.steps, problem, fails=failing, most=most)
@@ -92,6 +103,42 @@ def attempt_html(
         told['before'] = before.number
         told['compared'] = compare_html(problem, compare(problem, before, attempt))
     return part('attempt', told)
+
+
+def verdict_html(verdict: Verdict, problem: Problem, text: str, steps: Sequence[Step]) -> str:
+    """A verdict for a notebook: the reason, and where each rule stands in each state of the plan.
+
+    Args:
+        verdict: the finding.
+        problem: what the plan is for.
+        text: the plan as it was written.
+        steps: what was read from it.
+    """
+    attempt = AttemptRecord(1, '', text, tuple(map(str, steps)), verdict, 0.0)
+    return part('notebook', [attempt_html(attempt, problem, title='Verdict'), legend_html()])
+
+
+def problem_html(problem: Problem) -> str:
+    """A problem for a notebook: goal and rules in words, the start and the goal as pictures."""
+    pictures = (state_html(problem, problem.init, 'start'), goal_html(problem, 'goal'))
+    return part('notebook', [task_html(problem), part('pair', pictures)])
+
+
+def film_picture_html(problem: Problem, states: Sequence[State]) -> str:
+    """The last of several states for a notebook; towers stand where they stood before."""
+    title = f'after step {len(states) - 1}' if len(states) > 1 else 'start'
+    pictures = film_html(problem, states, [title] * len(states))
+    return part('notebook', pictures[-1:])
+
+
+def plan_html(plan: Plan) -> str:
+    """A plan for a notebook: a table of its steps, with times where it has them."""
+    shown = plan.steps[:MOST_ROWS]
+    times: list[tuple[str, ...]] = [(f'{start:f}', f'{lasts:f}') for start, lasts in plan.times]
+    times = times or [()] * len(shown)
+    rows = [(*time, str(step)) for time, step in zip(times, shown, strict=False)]
+    table = part('plan', rows, bool(plan.times), len(plan) - len(shown))
+    return part('notebook', [table])
 
 
 def _failing_state(problem: Problem, verdict: Verdict) -> int | None:
