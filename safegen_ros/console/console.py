@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from safegen_ros.client import Client
 from safegen_ros.console.access import LOOPBACK, Gate
@@ -31,6 +32,9 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros.stack_state import current_domain
 from safegen_ros.sync import Closing
 
+if TYPE_CHECKING:
+    import viser
+
 PORT = 8765
 """Where the console is served unless another port is asked for."""
 
@@ -42,7 +46,8 @@ _TOGETHER_S = 0.004  # the poses of the blocks come right behind the joints
 
 _ATTEMPTS_SHOWN = 12  # the newest first; all are in the record
 
-_PANEL_WIDTH = 460  # pixels
+_PANEL_WIDTHS, _PANEL_SHARE = (440, 620), 0.42
+"""Least and largest width of the panel [pixels], and its share of the view between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,13 @@ class OperatorConsole(Closing):
             self._history = HistoryTab(parts, self._stage, runs_dir())
         main = gui.main_panel
         main.dock_right()
-        main.set_width(_PANEL_WIDTH)
+        main.set_width(_PANEL_WIDTHS[0])
+
+        @self._server.on_client_connect
+        def _(client: viser.ClientHandle) -> None:
+            least, most = _PANEL_WIDTHS
+            width = _PANEL_SHARE * client.camera.image_width
+            client.gui.main_panel.set_width(max(least, min(width, most)))
 
     @property
     def url(self) -> str:
