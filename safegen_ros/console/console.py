@@ -201,7 +201,8 @@ class OperatorConsole(Closing):
             self._ended.wait(_TOGETHER_S)
         snapshot = self._drawn = self.state.snapshot
         with self._server.atomic():
-            self._stage.update(snapshot, time.monotonic())
+            chosen = self._task.problem if self._task is not None else None
+            self._stage.update(snapshot, time.monotonic(), chosen)
             if self._stamp is not None:
                 self._stamp.show(f'<i data-sent="{snapshot.look.sent:.6f}"></i>')
         self._server.flush()

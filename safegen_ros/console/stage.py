@@ -71,12 +71,13 @@ class Stage:
         self._motion: RehearsedMotion | None = None
         self._posture: Posture | None = None
 
-    def update(self, snapshot: Snapshot, now: float) -> None:
+    def update(self, snapshot: Snapshot, now: float, chosen: Problem | None = None) -> None:
         """Shows what is known.
 
         Args:
             snapshot: that.
             now: by the monotonic clock, which drives the ghost [s].
+            chosen: a problem in the form of a task; its start is shown while no block was seen.
         """
         goal = snapshot.goal
         waiting = snapshot.waits or (goal is not None and goal.stage in _GHOST_STAGES)
@@ -84,8 +85,9 @@ class Stage:
         if snapshot.look is not self._seen or stale != self._stale:
             self._seen, self._stale = snapshot.look, stale
             self._show_look(snapshot.look, stale)
-        self._goal.show(goal.problem if goal is not None else None)
-        self._show_ghost(snapshot, now, waiting)
+        self._goal.show(goal.problem if goal is not None else chosen)
+        idle = (goal is None or not goal.running) and not snapshot.look.poses
+        self._show_ghost(snapshot, now, waiting, chosen if idle else None)
 
     def _show_look(self, look: Look, stale: bool) -> None:
         angles = [look.joints.get(name) for name in JOINT_NAMES]
@@ -98,7 +100,9 @@ class Stage:
         # The blocks of the task before are not those that the plan will move.
         self._live.show_blocks({} if stale else look.poses)
 
-    def _show_ghost(self, snapshot: Snapshot, now: float, waiting: bool) -> None:
+    def _show_ghost(
+        self, snapshot: Snapshot, now: float, waiting: bool, chosen: Problem | None
+    ) -> None:
         goal = snapshot.goal
         steps, problem = shown_plan(snapshot, goal) if goal is not None else ((), None)
         if goal is None or not goal.running or not steps or problem is None:
@@ -112,26 +116,29 @@ class Stage:
             self._path.show([each.joints for each in motion.postures] if motion else [])
         posture = motion.at(_moment(now)) if motion is not None and waiting else None
         if waiting and posture is None and goal is not None:
-            posture = self._start_of(goal)
+            posture = self._start_of(goal.problem, bool(goal.record.replans))
         note = preview_words(motion) if waiting else ''
+        if chosen is not None and (start := self._start_of(chosen)).blocks:
+            posture, note = start, 'how the chosen task begins'
+        named = self._stale or chosen is not None
         put(self._ghost.frame, visible=posture is not None)
         put(self._note, visible=bool(note))
         put(self._note, text=note)
-        if posture is not None and (posture, self._stale) != (self._posture, self._named):
-            self._posture, self._named = posture, self._stale
+        if posture is not None and (posture, named) != (self._posture, self._named):
+            self._posture, self._named = posture, named
             self._ghost.show_joints(posture.joints)
-            self._ghost.show_blocks(posture.blocks, named=self._stale)
+            self._ghost.show_blocks(posture.blocks, named=named)
 
-    def _start_of(self, goal: GoalView) -> Posture:
-        """The arm at home, and the blocks as the plan of a goal finds them set up."""
-        if self._start is None or goal.problem is not self._start[0]:
+    def _start_of(self, problem: Problem | None, replanned: bool = False) -> Posture:
+        """The arm at home, and the blocks as a plan finds them set up."""
+        if self._start is None or problem is not self._start[0]:
             poses: dict[str, Pose] = {}
-            if goal.problem is not None and not goal.record.replans:
+            if problem is not None and not replanned:
                 with contextlib.suppress(RobotError):
-                    objects = tuple(goal.problem.objects)
-                    poses = dict(initial_layout(self._cell, objects, goal.problem.init).poses)
+                    objects = tuple(problem.objects)
+                    poses = dict(initial_layout(self._cell, objects, problem.init).poses)
             home = tuple(self._cell.home_joints.tolist())
-            self._start = (goal.problem, Posture(0, home, poses))
+            self._start = (problem, Posture(0, home, poses))
         return self._start[1]
 
     @property

@@ -15,6 +15,7 @@ from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
+from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.record.run import UnderstoodRecord
@@ -97,6 +98,11 @@ class TaskTab:
         put(self._run, disabled=not ready)
         put(self._plan, disabled=not ready)
         put(self._ask, disabled=busy or not up)
+
+    @property
+    def problem(self) -> Problem | None:
+        """That of the task that is seen; None where there is none."""
+        return self._chosen.task.problem if self._chosen is not None else None
 
     @property
     def _open_rule(self) -> str:

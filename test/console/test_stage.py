@@ -109,6 +109,20 @@ def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
     assert {*blocks(stage._live, labels=True)} == {*THREE.problem.objects}
 
 
+def test_the_start_of_a_chosen_task_is_shown_until_blocks_are_seen(stage: Stage) -> None:
+    stage.update(Snapshot(), 0.0, THREE.problem)
+    assert {*blocks(stage._ghost, labels=True)} == {*THREE.problem.objects}
+    assert 'how the chosen task begins' in stage._note.text
+    stage.update(Snapshot(), 1.0, TWO.problem)
+    assert {*blocks(stage._ghost, labels=True)} == {*TWO.problem.objects}
+    stage.update(waits(Look()), 2.0, TWO.problem)  # what waits for a person goes before
+    assert {*blocks(stage._ghost)} == {*THREE.problem.objects}
+    assert 'computing' in stage._note.text
+    stage.update(Snapshot(look=look_at(THREE.problem)), 3.0, TWO.problem)
+    assert not blocks(stage._ghost)
+    assert not stage._note.visible
+
+
 def test_a_plan_for_the_measured_world_begins_where_the_blocks_are() -> None:
     goal = waits(Look()).goal
     assert goal is not None
