@@ -33,6 +33,9 @@ from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
+from safegen_ros.verdict import Category
+from safegen_ros.verify.cost import rank
+from safegen_ros.verify.validator import Validator
 
 ROOT = Path(__file__).resolve().parents[1]
 DOMAINS = ROOT / 'safegen_ros' / 'tasks' / 'pddl3' / 'domains'
@@ -73,7 +76,53 @@ WHOLE_PROBLEM = """
   (:metric minimize (total-cost)))
 """
 
+TIMED_DOMAIN = """
+(define (domain errand) ; the rest: time, numbers, derived predicates, soft rules
+  (:requirements :durative-actions :duration-inequalities :numeric-fluents :derived-predicates
+    :preferences :conditional-effects :timed-initial-literals :constraints :typing)
+  (:types robot place)
+  (:constants dock - place)
+  (:predicates (at ?r - robot ?p - place) (open ?p - place) (road ?a ?b - place)
+    (joined ?a ?b - place) (busy ?r - robot))
+  (:functions (battery ?r - robot) (length ?a ?b - place) (total-cost))
+  (:derived (joined ?a ?b - place) (or (road ?a ?b)
+    (exists (?c - place) (and (road ?a ?c) (joined ?c ?b)))))
+  (:durative-action go :parameters (?r - robot ?a ?b - place)
+    :duration (and (>= ?duration (/ (length ?a ?b) 2)) (<= ?duration 20))
+    :condition (and (at start (at ?r ?a)) (at start (joined ?a ?b)) (over all (open ?b))
+      (at end (>= (battery ?r) 1)))
+    :effect (and (at start (not (at ?r ?a))) (at end (at ?r ?b))
+      (at end (decrease (battery ?r) (* 0.5 ?duration)))
+      (forall (?c - place) (when (at start (road ?a ?c)) (at start (busy ?r))))))
+  (:durative-action charge :parameters (?r - robot) :duration (= ?duration 4)
+    :condition (over all (at ?r dock))
+    :effect (and (at start (scale-up (battery ?r) 1)) (at end (increase (battery ?r) 10))))
+  (:action ring :parameters (?r - robot) :precondition (preference calm (not (busy ?r)))
+    :effect (and (not (busy ?r)) (increase (total-cost) 2)))
+  (:constraints (preference full (forall (?r - robot) (always (>= (battery ?r) 1))))))
+"""
+
+TIMED_PROBLEM = """
+(define (problem errand-1) (:domain errand)
+  (:objects r1 r2 - robot p1 p2 - place)
+  (:init (at r1 dock) (at r2 p1) (road dock p1) (road p1 p2) (at 3 (open p2))
+    (at 20.5 (not (open p2))) (= (battery r1) 3) (= (battery r2) 7.5) (= (length dock p2) 9)
+    (= (length p1 p2) 4) (= (total-cost) 0))
+  (:goal (and (at r1 p2) (at r2 p2) (preference quiet (not (busy r1)))))
+  (:constraints (and (within 15 (at r2 p2)) (always-within 9.5 (busy r2) (at r2 p2))
+    (hold-during 1 2.5 (at r1 dock)) (hold-after 30 (joined dock p2))
+    (always (>= (battery r1) 0.5)) (preference (sometime-before (at r1 p2) (at r2 p2)))))
+  (:metric minimize (+ (total-time) (* 3 (is-violated calm)) (is-violated quiet) (total-cost))))
+"""
+
+TIMED_PLAN = """0: (charge r1) [4]
+3.001: (go r2 p1 p2) [2.000]
+4.001: (go r1 dock p2) [4.5]
+6: (ring r2) [0]
+"""
+
 PLANS = (
+    TIMED_PLAN,
     '(drive t1 hub p1)\n(wait)\n; cost = 2 (unit cost)\n',
     '0.000: (DRIVE t1 hub p1) [0.001]\n0.002: (wait) [D:1.0; C:0.5]\n',
     'Here is the plan:\n```pddl\n1. (drive t1 hub p1)\n2. (wait)\n```\nDone.',
@@ -86,7 +135,8 @@ _VOCABULARY = """
 sometime-after within always-within hold-during hold-after end preference either object number
 define domain problem :domain :objects :init :goal :constraints :types :predicates :constants
 :functions :metric :action :parameters :precondition :effect :requirements :strips :fluents
-increase total-cost minimize is-violated 0 1 -1 2.5 1e9 99999999999999999999999 b1 on clear ()
+increase assign decrease total-cost < >= + * / ?duration over all :derived :durative-action
+:duration :condition minimize is-violated 0 1 -1 2.5 1e9 99999999999999999999999 b1 on clear ()
 (and) (or) (open) (at t1 p1) (domain d) (problem q) ``` <think> </think> 1. 0: [1] {} ; # " ' , |
 & ?t t1 hub place truck
 """
@@ -201,6 +251,25 @@ def check_problem(text: str, domains: dict[str, Domain]) -> None:
     again = read_problem(problem_text(problem), domain)
     if again != problem:
         raise AssertionError('the problem does not read back the same')
+    if name == 'errand':
+        check_verdict(problem)
+
+
+def check_task(text: str) -> None:
+    """Judges a plan in a domain."""
+    check_verdict(read_problem(TIMED_PROBLEM, read_domain(text)))
+
+
+def check_verdict(problem: Problem) -> None:
+    """Judges a plan with times, twice, and the value of its metric."""
+    validator = Validator(problem)
+    verdict = validator.verify(TIMED_PLAN)
+    if validator.verify(TIMED_PLAN) != verdict:
+        raise AssertionError('a second verdict is not the first one')
+    if verdict.category is Category.UNKNOWN or not verdict.reason:
+        raise AssertionError('there is no verdict')
+    if verdict.ok:
+        rank(problem, parse_plan(TIMED_PLAN, timed=bool(problem.domain.durative)))
 
 
 @cache
@@ -216,6 +285,9 @@ def check_plan(text: str) -> None:
         raise AssertionError('the note on a plan has several lines')
     if note.whole and parse_plan(text) != plan:
         raise AssertionError('the two ways to read a plan do not agree')
+    timed = parse_plan(text, timed=True) if note.whole else plan
+    if parse_plan(str(timed), timed=True) != timed:
+        raise AssertionError('the plan with times does not read back the same')
     if parse_plan(str(plan)) != plan:
         raise AssertionError('the plan does not read back the same')
 
@@ -256,13 +328,15 @@ def seeds() -> tuple[dict[str, Domain], dict[str, list[str]]]:
     problems = [text for text in examples if '(problem' in text]
     domain_texts = [
         WHOLE_DOMAIN,
+        TIMED_DOMAIN,
         *(p.read_text(encoding='utf-8') for p in sorted(DOMAINS.glob('*/domain.pddl'))),
         *(text for text in examples if '(define (domain' in text),
     ]
     domains = {domain.name: domain for domain in map(read_domain, domain_texts)}
     return domains, {
         'domain': domain_texts,
-        'problem': [WHOLE_PROBLEM, WHOLE_PROBLEM, *problems],
+        'problem': [WHOLE_PROBLEM, WHOLE_PROBLEM, TIMED_PROBLEM, TIMED_PROBLEM, *problems],
+        'task': [TIMED_DOMAIN],
         'plan': list(PLANS),
     }
 
@@ -313,6 +387,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checks: dict[str, Callable[[str], None]] = {
         'domain': check_domain,
         'problem': lambda text: check_problem(text, domains),
+        'task': check_task,
         'plan': check_plan,
     }
     rng = random.Random(options.seed)  # noqa: S311 (nothing secret)

@@ -38,6 +38,8 @@ from safegen_ros.pddl.writer import variables_text
 MAX_TIME = 1_000_000
 """Latest time that a constraint may name [steps]."""
 
+_WISH = ConstraintAnd(())  # what a preference leaves behind in what must hold
+
 _TIME = re.compile(r'\d{1,20}(\.\d{0,20})?|\.\d{1,20}')
 
 
@@ -56,14 +58,19 @@ def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
     if head == 'and':
         numbers = range(1, len(group.items))
         parts = [reader.attempt(read_constraints, scope, group, i) for i in numbers]
-        return ConstraintAnd(tuple(part for part in parts if part is not None))
+        kept = tuple(part for part in parts if part is not None and part is not _WISH)
+        if len(kept) == len(parts) or len(kept) > 1:
+            return ConstraintAnd(kept)
+        return kept[0] if kept else _WISH
     if head == 'forall':
         count_arguments(reader, group, 2)
         variables = read_variables(scope, group, 1)
         body = read_constraints(scope.bind(variables), group, 2)
+        if body is _WISH:
+            return body
         return ConstraintForall(variables, body, _place(reader, group))
     if read_wish(scope, group, read_constraints):
-        return ConstraintAnd(())
+        return _WISH
     first = 1
     if head == 'at' and group.items[1:2] == ['end']:
         head, first = 'at end', 2

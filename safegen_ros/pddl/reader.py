@@ -211,7 +211,10 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         cure = 'use fewer quantified variables or fewer objects'
         raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     found = [c for each in trees for c in flatten_constraints(each, objects_of)]
-    preferences = written_out(wishes, objects_of)
+    soft_of_domain = written_out(domain.wishes, objects_of)
+    known = set(soft_of_domain)
+    own = written_out(wishes[len(domain.wishes) :], objects_of)
+    preferences = (*soft_of_domain, *(each for each in own if each not in known))
     notes = vacuous_constraints([*trees, *soft], objects_of)
     spelling = Spelling(reader.text, objects, domain.spelling)
     return settled(

@@ -186,8 +186,8 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
 def problem_text(problem: Problem) -> str:
     """A problem in PDDL3 that reads back as an equal problem.
 
-    Constraints of the domain stay in the domain: they are written again here, which changes
-    nothing, since a trajectory constraint that is asked for twice is asked for once.
+    Constraints and preferences of the domain stay in the domain: they are written again here,
+    which changes nothing, since one that domain and problem ask for is asked for once.
     """
     constants, typed = problem.domain.constants, bool(problem.domain.types)
     objects = ' '.join(

@@ -160,6 +160,25 @@ def test_what_is_no_preference_is_refused(
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    'constraints',
+    [
+        '(preference w (sometime (g)))',
+        '(and (preference w (sometime (g))))',
+        '(and (always (g)) (preference w (sometime (g))))',
+        '(and (always (g)) (and (preference w (sometime (g)))) (sometime (g)))',
+        '(forall (?x - box) (preference w (sometime (p ?x))))',
+        '(forall (?x - box) (and (preference w (sometime (p ?x))) (at-most-once (p ?x))))',
+    ],
+)
+def test_preferences_of_a_domain_are_written_and_count_once(constraints: str) -> None:
+    domain = read_domain(f'{DOMAIN[:-1]}(:constraints {constraints}))')
+    assert read_domain(domain_text(domain, constraints=True)) == domain
+    text = '(define (problem s) (:domain switches) (:objects a b - box) (:init) (:goal (g)))'
+    problem = read_problem(text, domain)
+    assert read_problem(problem_text(problem), domain) == problem
+
+
 @settings(strategies.SUITE, max_examples=60)
 @given(strategies.SEEDS)
 def test_preferences_are_written_as_they_were_read(seed: int) -> None:
@@ -172,6 +191,7 @@ def test_preferences_are_written_as_they_were_read(seed: int) -> None:
 def _question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
     """What VAL is asked, preferences and metric included."""
     asked, steps = val_question.question(problem, plan)
+    objects = problem.objects_by_type()
     derived = problem.domain.derived_predicates()
 
     def written(formula: Formula) -> Formula:
@@ -208,6 +228,7 @@ def _question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
                     Constraint('at end', tuple(map(val_question._formula, rule.formulas()))),
                 )
                 for rule in action.wishes
+                if all(objects[kind] for _, kind in rule.variables)  # VAL crashes over none
             ),
         )
         for name, action in problem.domain.actions.items()
