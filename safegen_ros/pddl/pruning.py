@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import product
+from math import inf, prod
 from typing import Protocol
 
 from safegen_ros.pddl.model import (
@@ -88,7 +89,6 @@ def fitting(
     objects: Mapping[str, tuple[str, ...]],
     facts: StaticFacts,
     binding: Mapping[str, str],
-    most: int | None = None,
 ) -> Iterator[dict[str, str]]:
     """The bindings of variables for which a condition may have a truth, in order.
 
@@ -102,47 +102,15 @@ def fitting(
         objects: of every type.
         facts: what does not change.
         binding: what is bound around it.
-        most: values after which this gives up (`_TooMany`).
     """
     names = [name for name, _ in variables]
     ranges = [objects[kind] for _, kind in variables]
-    count = 1
-    for each in ranges:
-        count *= len(each)
-    if count <= FEW:
+    if prod(map(len, ranges)) <= FEW:
         for values in product(*ranges):
             yield dict(zip(names, values, strict=True))
         return
-    filters = list(_decisive(condition, truth))
-    stages: list[list[_Filter]] = [[] for _ in range(len(names) + 1)]
-    for formula, truth in filters:
-        places = [_place(term, names, binding) for term in terms_of(formula)]
-        static = isinstance(formula, Equals) or formula.predicate not in facts.fluents
-        if static and None not in places:
-            stages[max((place for place in places if place is not None), default=0)].append(
-                (formula, truth)
-            )
-    known = dict(binding)
-    tried = 0
-
-    def holds(stage: list[_Filter]) -> bool:
-        return all(_holds(formula, known, facts) is truth for formula, truth in stage)
-
-    def bound(place: int) -> Iterator[dict[str, str]]:
-        if place == len(names):
-            yield {name: known[name] for name in names}
-            return
-        nonlocal tried
-        tried += len(ranges[place])
-        if most is not None and tried > most:
-            raise _TooMany
-        for value in ranges[place]:
-            known[names[place]] = value
-            if holds(stages[place + 1]):
-                yield from bound(place + 1)
-
-    if holds(stages[0]):
-        yield from bound(0)
+    stages = _stages(names, condition, truth, facts, binding)
+    yield from _bound(names, ranges, stages, facts, binding)
 
 
 def fitting_count(
@@ -152,12 +120,73 @@ def fitting_count(
     objects: Mapping[str, tuple[str, ...]],
     facts: StaticFacts,
 ) -> int | None:
-    """How many bindings `fitting` finds, or None where that takes too long to find out."""
+    """How many bindings `fitting` finds, or None where that takes too long to find out.
+
+    Variables after the last one that anything is known about are not tried, but multiplied.
+    """
+    names = [name for name, _ in variables]
+    ranges = [objects[kind] for _, kind in variables]
+    free = prod(map(len, ranges))
+    if free <= FEW:
+        return free
+    stages = _stages(names, condition, truth, facts, {})
+    decided = max((place for place, stage in enumerate(stages) if stage), default=0)
+    tried = _bound(names[:decided], ranges[:decided], stages, facts, {}, _MOST_TRIED)
     try:
-        found = fitting(variables, condition, truth, objects, facts, {}, _MOST_TRIED)
-        return sum(1 for _ in found)
+        return sum(1 for _ in tried) * prod(map(len, ranges[decided:]))
     except _TooMany:
         return None
+
+
+def _stages(
+    names: Sequence[str],
+    condition: Formula,
+    truth: bool,
+    facts: StaticFacts,
+    binding: Mapping[str, str],
+) -> list[list[_Filter]]:
+    """What decides a binding, by the number of variables that must be bound to look it up."""
+    stages: list[list[_Filter]] = [[] for _ in range(len(names) + 1)]
+    for formula, wanted in _decisive(condition, truth):
+        places = [_place(term, names, binding) for term in terms_of(formula)]
+        static = isinstance(formula, Equals) or formula.predicate not in facts.fluents
+        if static and None not in places:
+            stages[max((place for place in places if place is not None), default=0)].append(
+                (formula, wanted)
+            )
+    return stages
+
+
+def _bound(
+    names: Sequence[str],
+    ranges: Sequence[Sequence[str]],
+    stages: Sequence[Sequence[_Filter]],
+    facts: StaticFacts,
+    binding: Mapping[str, str],
+    most: float = inf,
+) -> Iterator[dict[str, str]]:
+    """The bindings that pass every stage, of which at most so many values are tried."""
+    known = dict(binding)
+    tried = 0
+
+    def holds(stage: Sequence[_Filter]) -> bool:
+        return all(_holds(formula, known, facts) is truth for formula, truth in stage)
+
+    def bound(place: int) -> Iterator[dict[str, str]]:
+        if place == len(names):
+            yield {name: known[name] for name in names}
+            return
+        nonlocal tried
+        tried += len(ranges[place])
+        if tried > most:
+            raise _TooMany
+        for value in ranges[place]:
+            known[names[place]] = value
+            if holds(stages[place + 1]):
+                yield from bound(place + 1)
+
+    if holds(stages[0]):
+        yield from bound(0)
 
 
 def _decisive(formula: Formula, truth: bool) -> Iterator[_Filter]:

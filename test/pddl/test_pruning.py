@@ -16,7 +16,7 @@ from safegen_ros.pddl import pruning
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.limits import MAX_ACTION_SIZE, action_size
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Exists, Problem
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.pruning import InitialFacts
 from safegen_ros.pddl.reader import read_domain, read_problem
@@ -55,6 +55,35 @@ def test_where_any_atom_may_change_the_action_is_refused() -> None:
     problem = _chain(40)
     with pytest.raises(SafegenError, match='where any atom may change'):
         Grounder(problem, AtomTable(problem, fold_static=False)).action(Step('go', ('o0',)))
+
+
+@pytest.mark.parametrize(
+    ('body', 'found'),
+    [
+        ('(busy ?c)', 40**3),
+        ('(road ?a ?b)', 39 * 40),
+        ('(and (road ?b ?c) (busy ?a))', 40 * 39),
+        ('(and (road ?a ?b) (= ?b ?c))', 39),
+        ('(and (busy ?b) (= ?a o0))', 40**2),
+        ('(and (road ?a ?b) (road o1 o0))', 0),
+        ('(or (road ?a ?b) (busy ?a))', 40**3),
+    ],
+)
+def test_as_many_bindings_are_counted_as_are_found(body: str, found: int) -> None:
+    problem = _chain(40, f'(exists (?a ?b ?c) {body})')
+    goal = problem.goal
+    assert isinstance(goal, Exists)
+    asked = goal.variables, goal.body, True, problem.objects_by_type(), InitialFacts(problem)
+    assert pruning.fitting_count(*asked) == found
+    assert sum(1 for _ in pruning.fitting(*asked, {})) == found
+
+
+def test_what_nothing_is_known_about_is_counted_without_trying() -> None:
+    problem = _chain(40)
+    effect = ROADS.actions['go'].effects[-1]
+    more = (*effect.variables, ('?e', 'object'), ('?f', 'object'), ('?g', 'object'))
+    objects, facts = problem.objects_by_type(), InitialFacts(problem)
+    assert pruning.fitting_count(more, effect.condition, True, objects, facts) == 37 * 40**3
 
 
 def _outcomes(problem: Problem, seed: int) -> list[object]:
