@@ -81,7 +81,7 @@ def _true(f: Formula, state: State, problem: Problem, env: Env) -> bool:
             return not _true(f.premise, state, problem, env) or _true(
                 f.conclusion, state, problem, env
             )
-    truths = [_true(f.body, state, problem, e) for e in _envs(problem, f.variables, env)]
+    truths = (_true(f.body, state, problem, e) for e in _envs(problem, f.variables, env))
     return all(truths) if isinstance(f, Forall) else any(truths)
 
 
@@ -128,10 +128,10 @@ def _signed(f: Formula, sign: bool, true: State, denied: State, problem: Problem
         case Imply():
             return _signed(Or((Not(f.premise), f.conclusion)), sign, true, denied, problem, env)
         case And() | Or():
-            truths = [_signed(p, sign, true, denied, problem, env) for p in f.parts]
+            truths = (_signed(p, sign, true, denied, problem, env) for p in f.parts)
         case _:
             envs = _envs(problem, f.variables, env)
-            truths = [_signed(f.body, sign, true, denied, problem, e) for e in envs]
+            truths = (_signed(f.body, sign, true, denied, problem, e) for e in envs)
     return (all if isinstance(f, (And, Forall)) == sign else any)(truths)
 
 
@@ -312,6 +312,7 @@ def test_monitors_agree_on_any_trajectory(seed: int) -> None:
         frozenset(strategies.ground_atom(rng, problem.domain, problem.objects) for _ in range(k))
         for k in range(4)
     ]
+    derived = {state: _derive(problem, state) for state in pool}
     table = AtomTable(problem, fold_static=False)
     monitors = MonitorSet(problem, table)
     for _ in range(5):
@@ -324,7 +325,7 @@ def test_monitors_agree_on_any_trajectory(seed: int) -> None:
                 after = monitors.progress(standing, bits[index])
                 assert after == monitors.progress(standing, bits[index], changed)
                 standing = after
-            prefix = [_derive(problem, state) for state in states[: index + 1]]
+            prefix = [derived[state] for state in states[: index + 1]]
             for monitor in monitors.monitors:
                 status = monitor.status(standing)
                 assert (status is Status.SATISFIED) == _holds(monitor.constraint, prefix, problem)
