@@ -75,7 +75,9 @@ class OperatorPanel:
         at, stopped = situation(snapshot), snapshot.stop.stopped
         robot = _NOT_REAL.get(snapshot.robot, f'REAL ARM: {snapshot.robot}')
         real, place = snapshot.robot not in _NOT_REAL, ' · '.join(self._parts.place)
-        self._head.show(draw('head', robot, real, *state_words(at), place, way(snapshot, at)))
+        self._head.show(
+            draw('head', robot, real, *state_words(at, snapshot.robot), place, way(snapshot, at))
+        )
         countdown = countdown_words(snapshot.pending, time.time())
         self._next.show(draw('next', next_words(at), stopped, countdown))
         self._tried.show(tried_html(snapshot.goal))

@@ -25,7 +25,7 @@ from safegen_ros.record.present.wording import (
     step_text_words,
     steps_of,
 )
-from safegen_ros.record.run import AttemptRecord
+from safegen_ros.record.run import SYMBOLIC, AttemptRecord
 
 draw = macros('page.html', 'safegen_ros.console', PRESENT)
 """Draws a macro of the console's templates; what it returns is safe markup."""
@@ -91,14 +91,16 @@ def situation(snapshot: Snapshot) -> StackSituation:
 
 def stop_words(stop: StopView) -> str:
     """Why nothing may move, and since when."""
-    reason = 'STOP was pressed' if stop.reason == _CALLED else stop.reason
+    reason = stop.reason.replace(_CALLED, 'STOP was called, here or by another client')
     if not stop.since:
         return reason
     return f'{reason}, at {datetime.fromtimestamp(stop.since).astimezone():%H:%M:%S}'
 
 
-def state_words(at: StackSituation) -> tuple[str, str]:
+def state_words(at: StackSituation, robot: str) -> tuple[str, str]:
     """The state of the stack in a word or two, and its tone."""
+    if at.stage == 'executing' and robot == SYMBOLIC:
+        return 'Runs', 'moves'
     return _STATES.get(at.stage, ('Plans', 'busy'))
 
 
@@ -142,6 +144,9 @@ def outcome_words(goal: GoalView) -> str:
                 else ('The request was understood; nothing was planned.')
             )
         return 'Every step is done, and the world was seen to be as the goal wants it.'
+    if goal.code in _STOPPED and _CALLED in goal.record.message:
+        where = 'where it was' if goal.record.steps else 'before anything moved'
+        return f'STOP was called, and the arm was stopped {where}.'
     message = difference_words(goal.record.message, problem_of(goal))
     return ended_words(goal.code or ErrorCode.UNKNOWN, message)
 

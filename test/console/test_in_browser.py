@@ -140,6 +140,7 @@ def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     last = motion.postures[-1].blocks
     assert last['b1'].position[2] > last['b4'].position[2] > last['b3'].position[2]
     assert goal_of(console).stage not in ('executing', 'ended')
+    screen.top()
     screen.picture('console-approval')
 
 
@@ -157,6 +158,7 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(
     assert goal.code is ErrorCode.EXECUTION_STOPPED
     assert goal.step < len(goal.plan) == 10
     assert console.state.snapshot.stop.stopped
+    screen.top()
     screen.picture('console-stopped')
     screen.page.get_by_text('Rule 1').first.scroll_into_view_if_needed()
     expect(screen.button('STOP')).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
@@ -233,6 +235,7 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
         assert height_of(console, 'c2') < 0.02
         screen.tab('Attempts')
         screen.sees('sent by another client')
+        screen.top()
         screen.picture('console-replan')
         screen.click('Approve')
         result = goal.result()

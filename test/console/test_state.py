@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -326,7 +327,8 @@ def test_the_head_tells_the_state_and_how_far_the_task_has_come(
     snapshot = Snapshot(view(*events) if events is not None else None, nodes=ACTIVE)
     snapshot = replace(snapshot, **more)
     at = situation(snapshot)
-    assert state_words(at)[0] == state
+    assert state_words(at, 'twin')[0] == state
+    assert 'MOVES' not in state_words(at, 'symbolic')
     steps = way(snapshot, at)
     names = [name for name, _ in steps]
     assert names == ['Task', 'Rules', 'Plan', 'Approve', 'Run', 'Done']
@@ -352,6 +354,20 @@ def test_a_stop_that_was_reset_is_no_news_any_more() -> None:
     told = next_words(situation(replace(stopped, stop=StopView(True))))
     assert reason not in told
     assert 'the stack was reset since' in told
+
+
+@pytest.mark.parametrize('moves', [True, False])
+def test_a_stop_by_a_person_is_told_as_one(moves: bool) -> None:
+    called = 'the service stop was called: look at the cell, then reset it'
+    over = EndEvent(ErrorCode.EXECUTION_STOPPED, f'the stack was stopped: {called}')
+    seen = view(judged(1), *(MOVES if moves else ()), over)
+    stop = StopView(True, True, called, 1, 1_780_000_000.0)
+    told = next_words(situation(Snapshot(seen, stop=stop, nodes=ACTIVE)))
+    assert re.search(
+        r'stopped \(STOP was called, here or by another client: look .*, at \d\d:\d\d:\d\d\)', told
+    )
+    where = 'where it was' if moves else 'before anything moved'
+    assert f'STOP was called, and the arm was stopped {where}.' in goal_html(seen)
 
 
 def test_the_robot_is_what_the_executor_reports() -> None:

@@ -90,6 +90,12 @@ class Screen:
         """Scrolls until a text is at the top."""
         self.page.get_by_text(text).first.evaluate('(element) => element.scrollIntoView()')
 
+    def top(self) -> None:
+        """Scrolls to what is always in view."""
+        self.page.locator('.sg-head').evaluate(
+            "(head) => head.closest('.mantine-ScrollArea-viewport').scrollTo(0, 0)"
+        )
+
     def tab(self, name: str) -> None:
         self.page.get_by_role('tab', name=name).click()
 
