@@ -146,16 +146,6 @@ class Understood:
     readings: tuple[Reading, ...] = ()
     troubles: tuple[Trouble, ...] = ()
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What was understood, in canonical words."""
-        return tuple(sentence for reading in self.readings for sentence in reading.sentences)
-
-    @property
-    def formulas(self) -> tuple[str, ...]:
-        """The same in PDDL3."""
-        return tuple(reading.formula for reading in self.readings)
-
 
 def understand(text: str, problem: Problem) -> Understood:
     """Reads rules in plain words or in PDDL3; nothing is guessed and nothing left out.
