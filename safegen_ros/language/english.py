@@ -39,13 +39,14 @@ def to_english(problem: Problem) -> str:
     """A problem as English text, which `from_english` reads back as an equal problem.
 
     Raises:
-        SafegenError: it has a metric, or its plans depend on numbers.
+        SafegenError: it has a metric or preferences, or its plans depend on numbers.
     """
-    refuse_numbers(problem, 'English', 'write the problem as PDDL')
-    if problem.metric is not None:
+    refuse_numbers(problem, 'English', 'write the problem as PDDL or JSON')
+    if problem.preferences or problem.metric is not None:
+        what = 'preferences' if problem.preferences else 'metric'
         raise SafegenError(
-            f'English has no words for the metric of problem {problem.name}: '
-            'write the problem as PDDL',
+            f'English has no words for the {what} of problem '
+            f'{problem.name}: write the problem as PDDL or JSON',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
     return _Writer(problem).text()

@@ -48,31 +48,24 @@ class Format:
     domain_name: Callable[[str, str], str]
 
 
-def _timeless(
-    suffix: str,
-    write: Callable[[Problem], str],
-    read: Callable[[str, Domain, str], Problem],
-    domain_name: Callable[[str, str], str],
-) -> Format:
-    """A format whose deadlines count steps, so that it has no problems of durative actions."""
+def _english(problem: Problem) -> str:
+    _check_timeless(problem.domain)
+    return to_english(problem)
 
-    def check(domain: Domain) -> None:
-        if domain.durative:
-            raise SafegenError(
-                f'the actions of {domain.name} take time, which a {suffix} problem cannot say: '
-                'write the problem in PDDL',
-                ErrorCode.UNSUPPORTED_FEATURE,
-            )
 
-    def checked_write(problem: Problem) -> str:
-        check(problem.domain)
-        return write(problem)
+def _from_english(text: str, domain: Domain, source: str) -> Problem:
+    _check_timeless(domain)
+    return from_english(text, domain, source)
 
-    def checked_read(text: str, domain: Domain, source: str) -> Problem:
-        check(domain)
-        return read(text, domain, source)
 
-    return Format(suffix, checked_write, checked_read, domain_name)
+def _check_timeless(domain: Domain) -> None:
+    """Refuses durative actions: the deadlines of English count steps."""
+    if domain.durative:
+        raise SafegenError(
+            f'the actions of {domain.name} take time, which a .txt problem cannot say: write the '
+            'problem in PDDL or JSON',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
 
 
 FORMATS = {
@@ -82,8 +75,8 @@ FORMATS = {
         read_problem,
         lambda text, source: problem_domain_name(text, source).text,
     ),
-    'json': _timeless('.json', to_json, from_json, json_domain_name),
-    'english': _timeless('.txt', to_english, from_english, english_domain_name),
+    'json': Format('.json', to_json, from_json, json_domain_name),
+    'english': Format('.txt', _english, _from_english, english_domain_name),
 }
 """The formats by name."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from safegen_ros.errors import PddlError
 from safegen_ros.language.placed import Place, Placed, PlacedWords, read_json
@@ -16,7 +17,7 @@ from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.sexpr import is_name
-from safegen_ros.tasks.pddl3.formats.json_writer import TIME_KEYS
+from safegen_ros.tasks.pddl3.formats.json_writer import TIME_KEYS, time_keys
 
 _OPERATORS = {
     operator.replace('-', '_').replace(' ', '_'): operator for operator in TRAJECTORY_OPERATORS
@@ -27,6 +28,7 @@ _CONNECTIVES = ('not', 'and', 'or', 'imply', 'forall', 'exists', 'equal')
 _COMPARED = ('<', '<=', '=', '>=', '>')
 _ARITHMETIC = ('+', '-', '*', '/')
 _NUMBER = re.compile(r'[-+]?\d{1,60}(\.\d{1,60}|/\d{1,60})?')
+_SECONDS = re.compile(r'\d{1,60}(\.\d{1,60})?')
 
 _SECTIONS = ('problem', 'domain', 'objects', 'init', 'goal', 'constraints')
 
@@ -64,9 +66,13 @@ class _ProblemReader:
 
     def __init__(self, source: str) -> None:
         self._words = PlacedWords(source)
+        self._timed = False
+        self._spelling: dict[str, str] = {}
 
     def read(self, top: Placed, domain: Domain) -> Problem:
-        fields = self.members(top, 'a problem', _SECTIONS[:-1], ('constraints', 'metric'))
+        self._timed = bool(domain.durative)
+        more = ('constraints', 'preferences', 'metric')
+        fields = self.members(top, 'a problem', _SECTIONS[:-1], more)
         add = self._words.add
         add(top.place, '(', 'define')
         for keyword, field in (('problem', 'problem'), (':domain', 'domain')):
@@ -77,11 +83,14 @@ class _ProblemReader:
         add(fields['goal'].place, '(', ':goal')
         self._formula(fields['goal'])
         add(fields['goal'].place, ')')
-        constraints = fields.get('constraints')
-        if constraints is not None:
-            add(constraints.place, '(', ':constraints')
-            self._list('and', constraints, 'the list of constraints', self._constraint)
-            add(constraints.place, ')')
+        constraints, wishes = fields.get('constraints'), fields.get('preferences')
+        if constraints is not None or wishes is not None:
+            add(top.place, '(', ':constraints', '(', 'and')
+            for item in self._items(constraints, 'the list of constraints') if constraints else ():
+                self._constraint(item)
+            for item in self._items(wishes, 'the list of preferences') if wishes else ():
+                self._preference(item)
+            add(top.place, ')', ')')
         if 'metric' in fields:
             metric = fields['metric']
             direction, inner = self._only(
@@ -91,7 +100,9 @@ class _ProblemReader:
             self._expression(inner)
             add(metric.place, ')')
         add(top.place, ')')
-        return self._words.problem(domain)
+        problem = self._words.problem(domain)
+        own = {name: self._spelling[name] for name in self._spelling.keys() & problem.objects}
+        return replace(problem, spelling={**own, **domain.spelling})
 
     def _objects(self, value: Placed) -> None:
         self._words.add(value.place, '(', ':objects')
@@ -125,7 +136,15 @@ class _ProblemReader:
         self._words.add(place, ')')
 
     def _fact(self, value: Placed) -> None:
-        if 'value' not in self._object(value, 'a fact'):
+        known = self._object(value, 'a fact')
+        if 'at' in known:
+            fields = self.members(value, 'a timed fact', ('at', 'formula'))
+            self._words.add(value.place, '(', 'at')
+            self._number(fields['at'], _SECONDS)
+            self._formula(fields['formula'])
+            self._words.add(value.place, ')')
+            return
+        if 'value' not in known:
             self._atom(value)
             return
         fields = self.members(value, 'a value', ('function', 'args', 'value'))
@@ -141,7 +160,7 @@ class _ProblemReader:
             self._term(term)
         self._words.add(place, ')')
 
-    def _number(self, value: Placed) -> None:
+    def _number(self, value: Placed, form: re.Pattern[str] = _NUMBER) -> None:
         number = value.value
         if isinstance(number, float):
             cure = 'write it as a text, such as "2.5", which is exact'
@@ -151,7 +170,7 @@ class _ProblemReader:
                 value, f'{_kind(value)} where a number must stand', 'write 5 or "2.5"'
             )
         text = str(number)
-        if not _NUMBER.fullmatch(text):
+        if not form.fullmatch(text):
             raise self._error(value, f'{text[:40]!a} is not a number', 'write 5 or "2.5"')
         self._words.add(value.place, text)
 
@@ -205,6 +224,14 @@ class _ProblemReader:
         self._formula(fields['formula'])
         self._words.add(place, ')')
 
+    def _preference(self, value: Placed) -> None:
+        fields = self.members(value, 'a preference', ('constraints',), ('name',))
+        self._words.add(value.place, '(', 'preference')
+        if 'name' in fields and fields['name'].value != '':
+            self._words.add(fields['name'].place, self.name(fields['name'], 'a preference'))
+        self._list('and', fields['constraints'], 'the list of constraints', self._constraint)
+        self._words.add(value.place, ')')
+
     def _constraint(self, value: Placed) -> None:
         fields = self._object(value, 'a constraint')
         key, inner = self._only(value, fields, 'a constraint', tuple(_OPERATORS))
@@ -213,9 +240,13 @@ class _ProblemReader:
         self._words.add(value.place, '(', *operator.split())
         if operator in TIME_KEYS:
             what = 'formula' if count == 1 else 'formulas'
-            parts = self.members(inner, f'{key!r}', (*TIME_KEYS[operator], what))
-            for time in TIME_KEYS[operator]:
-                self._words.add(parts[time].place, str(self._steps(parts[time])))
+            keys = time_keys(operator, self._timed)
+            parts = self.members(inner, f'{key!r}', (*keys, what))
+            for time in keys:
+                if self._timed:
+                    self._number(parts[time], _SECONDS)
+                else:
+                    self._words.add(parts[time].place, str(self._steps(parts[time])))
             inner = parts[what]
         arguments = [inner] if count == 1 else self._items(inner, f'what {key!r} is about', count)
         for argument in arguments:
@@ -241,6 +272,8 @@ class _ProblemReader:
         if not is_name(name[1:] if variable and name.startswith('?') else name):
             cure = 'a name holds letters, digits, - and _, and starts with no -'
             raise self._words.error(place, f'{text[:40]!a} is not a name for {what}', cure)
+        if name != text:
+            self._spelling.setdefault(name, text)
         return name
 
     def members(

@@ -26,6 +26,7 @@ from safegen_ros.pddl.model import (
     Number,
     Or,
     Problem,
+    TimedLiteral,
 )
 from safegen_ros.pddl.writer import value_text
 
@@ -35,7 +36,12 @@ TIME_KEYS: dict[str, tuple[str, ...]] = {
     'hold-during': ('from', 'until'),
     'hold-after': ('from',),
 }
-"""What the times of an operator are called, in the order of PDDL."""
+"""What the times of an operator are called, in the order of PDDL, where they count steps."""
+
+
+def time_keys(operator: str, timed: bool) -> tuple[str, ...]:
+    """The same for a domain whose actions take time (`timed`) or not."""
+    return tuple('seconds' if timed and key == 'steps' else key for key in TIME_KEYS[operator])
 
 
 def to_json(problem: Problem) -> str:
@@ -50,10 +56,16 @@ def to_json(problem: Problem) -> str:
             if name not in constants
         },
         'init': [_fact_value(fact) for fact in sorted(problem.init)]
-        + [_told_value(*told) for told in sorted(problem.values.items())],
+        + [_told_value(*told) for told in sorted(problem.values.items())]
+        + [_timed_value(each) for each in problem.timed],
         'goal': _formula_value(problem.goal),
         'constraints': [_constraint_value(constraint) for constraint in problem.constraints],
     }
+    if problem.preferences:
+        sections['preferences'] = [
+            {'name': each.name, 'constraints': [_constraint_value(c) for c in each.constraints]}
+            for each in problem.preferences
+        ]
     if problem.metric is not None:
         expression = _expression_value(problem.metric.expression)
         sections['metric'] = {problem.metric.direction: expression}
@@ -81,6 +93,12 @@ def _fact_value(fact: Atom) -> dict[str, Any]:
 
 def _told_value(function: Atom, value: Number) -> dict[str, Any]:
     return {'function': function[0], 'args': list(function[1:]), 'value': _number_value(value)}
+
+
+def _timed_value(literal: TimedLiteral) -> dict[str, Any]:
+    atom = _atom_value(*literal.atom)
+    at = _number_value(exact(literal.time))
+    return {'at': at, 'formula': atom if literal.value else {'not': atom}}
 
 
 def _number_value(value: Number) -> int | str:
@@ -127,7 +145,9 @@ def _constraint_value(constraint: Constraint) -> dict[str, Any]:
     operator = constraint.operator
     formulas = [_formula_value(argument) for argument in constraint.arguments]
     value: Any = formulas[0] if len(formulas) == 1 else formulas
-    if constraint.times:
-        times = dict(zip(TIME_KEYS[operator], constraint.times, strict=True))
+    if constraint.times or constraint.exact:
+        seconds = map(_number_value, map(exact, constraint.exact))
+        keys = time_keys(operator, timed=not constraint.times)
+        times = dict(zip(keys, constraint.times or seconds, strict=True))
         value = {**times, 'formula' if len(formulas) == 1 else 'formulas': value}
     return {operator.replace('-', '_').replace(' ', '_'): value}

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.phrases import Phrases
-from safegen_ros.pddl.deciding import refuse_numbers, refuse_timed
+from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import And, Atom, Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.pruning import changed_predicates
@@ -65,10 +66,16 @@ def slotted(problem: Problem) -> SlottedProblem:
     """A problem under canonical names.
 
     Raises:
-        SafegenError: a formula of it is too large (see `normal.normal_formula`).
+        SafegenError: a formula of it is too large (see `normal.normal_formula`), its plans depend
+            on numbers, or its actions take time.
     """
     refuse_numbers(problem, 'a prompt in the normal form', 'use another style')
-    refuse_timed(problem, 'a prompt in the normal form')
+    if problem.domain.durative:
+        raise SafegenError(
+            f'a prompt in the normal form does not know times, and the actions of '
+            f'{problem.domain.name} take time: use another style',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
     kinds, told, usual = _kinds(problem)
     order = _order(problem, told)
     names = _names(problem, order, kinds)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from support import strategies
 
-from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.pddl.model import (
     ALL_OF,
     ANY_OF,
@@ -270,3 +270,21 @@ def test_what_is_no_text_of_a_format_is_refused(name: str, text: str) -> None:
         FORMATS[name].read(text, strategies.BLOCKSWORLD, 'p')
     with pytest.raises(PddlError):
         FORMATS[name].domain_name(text, 'p')
+
+
+@pytest.mark.parametrize(
+    ('more', 'said'),
+    [
+        (':durative-action a :parameters () :duration (= ?duration 1)', 'take time'),
+        (':action a :parameters () :precondition (> (n) 1)', 'does not know numbers'),
+        (':constraints (preference w (sometime (p)))', 'no words for the preferences'),
+    ],
+)
+def test_what_english_cannot_say_is_refused_by_name(more: str, said: str) -> None:
+    domain = read_domain(f'(define (domain d) (:predicates (p)) (:functions (n)) ({more}))')
+    goal = '(preference w (p))' if 'preference' in more else '(p)'
+    text = f'(define (problem x) (:domain d) (:init (= (n) 2)) (:goal {goal}))'
+    problem = FORMATS['pddl'].read(text, domain, 'x')
+    with pytest.raises(SafegenError, match=said):
+        FORMATS['english'].write(problem)
+    assert _equal('json', problem)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
-from support import strategies
+from support import strategies, temporal
 
 from safegen_ros.errors import PddlError, SafegenError
 from safegen_ros.language.english import to_english
@@ -52,9 +52,14 @@ def test_what_is_written_follows_the_schema(seed: int) -> None:
 
 
 def _problem(rng: random.Random) -> Problem:
-    """A random problem, with numbers now and then."""
-    if rng.random() < 0.5:
+    """A random problem, with numbers, durations or preferences now and then."""
+    kind = rng.randrange(4)
+    if kind == 0:
         return strategies.problem(rng)
+    if kind == 1:
+        return temporal.problem(rng, numbers=rng.random() < 0.5)
+    if kind == 2:
+        return strategies.wishing(rng)
     problem = strategies.toggles(rng, numbers=True)
     metric = Metric('minimize', strategies.expression(rng, problem.domain, problem.objects))
     return replace(problem, metric=rng.choice([None, metric]))

@@ -164,3 +164,11 @@ def test_a_ferry_whose_places_do_not_differ_is_not_usual() -> None:
     assert ferry('(not-eq l0 l1) (not-eq l1 l0)')
     assert not ferry('(not-eq l0 l1)')
     assert not ferry('')
+
+
+def test_times_have_no_normal_form() -> None:
+    action = ':durative-action a :parameters () :duration (= ?duration 1) :effect (at end (p))'
+    domain = read_domain(f'(define (domain d) (:predicates (p)) ({action}))')
+    text = '(define (problem x) (:domain d) (:init) (:goal (p)))'
+    with pytest.raises(SafegenError, match='does not know times'):
+        slotted(read_problem(text, domain))
