@@ -286,10 +286,10 @@ class ExecutorNode(SafegenNode):
         self._cell = cell
         self._left = None  # whatever comes of it, the world is another one then
 
-        began = time.monotonic()
+        began, spelling = time.monotonic(), conversions.spelling_of(task)
 
         def notify(progress: execution.ExecutionProgress) -> None:
-            message = conversions.execution_progress_to_msg(progress)
+            message = conversions.execution_progress_to_msg(progress, spelling)
             if progress.phase == ExecutionPhase.PREPARING:
                 message.detail = self._known.source(goal)
             # Before the step that it announces, and before anybody is told.

@@ -41,6 +41,7 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
         runs: whether the plan is to be executed.
         deadline: its time, cancelled by its client, by a stop or by the node.
         watched: the same time, cancelled too where the client is lost.
+        spelling: of the names in its task, once that is read.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
         self.runs = isinstance(self.request, RunTask.Goal)
         self._stop, self._stops = stop, stop.stops
         self._second_opinion = False
+        self.spelling = conversions.AS_READ
         self._time(math.inf)
         rules = Rules(
             timeout_s=node.values['heartbeat_timeout'],
@@ -153,7 +155,7 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
             base: steps that had been taken, where the task is worked on step by step.
         """
         number = len(self.result.attempts) + 1
-        message = conversions.attempt_to_msg(attempt, number, self.replans, base)
+        message = conversions.attempt_to_msg(attempt, number, self.replans, base, self.spelling)
         self.result.attempts = [*self.result.attempts, message]
         if second_opinion and not self._second_opinion:  # known with the first verdict
             self._second_opinion = True

@@ -264,6 +264,7 @@ class PlannerNode(SafegenNode):
 
     def _plan_in_turn(self, goal: GoalContext[Any, Any], sent: msg.Task) -> None:
         task = conversions.task_from_msg(sent)
+        goal.spelling = conversions.spelling_of(task)
         levels = task.levels(self._planning(goal))
         attempts = sum(level.attempts for level in levels if level.name != SEARCH)
         cancelled = goal.watched.cancelled
@@ -300,7 +301,7 @@ class PlannerNode(SafegenNode):
         if outcome.plan is None:
             raise SafegenError(outcome.message, outcome.error_code)
         proved = outcome.attempts[-1]
-        goal.result.plan = conversions.steps_to_msg(proved.steps, proved.source)
+        goal.result.plan = conversions.steps_to_msg(proved.steps, proved.source, goal.spelling)
         self._plans.publish(goal.result.plan)
 
     def _judged(self, goal: GoalContext[Any, Any], attempt: Attempt, base: int = 0) -> msg.Attempt:
@@ -312,6 +313,7 @@ class PlannerNode(SafegenNode):
     def _run_step_by_step(self, goal: RunContext, sent: msg.Task) -> None:
         """Works on a goal one proved step after the other."""
         task = conversions.task_from_msg(sent)
+        goal.spelling = conversions.spelling_of(task)
         link = StepLink(goal, sent, self._executor_client, self._approvals)
 
         def answered(attempt: Attempt) -> None:

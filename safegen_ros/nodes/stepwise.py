@@ -72,7 +72,7 @@ class StepLink:
             NotTaken: the world had changed before, and is looked at again.
             SafegenError: it is not allowed, not proved, or fails.
         """
-        plan = conversions.steps_to_msg([step], source)
+        plan = conversions.steps_to_msg([step], source, self._goal.spelling)
         self._gate.approve(self._goal, self._left, plan)
         self._send(plan, '')
         return self.observed

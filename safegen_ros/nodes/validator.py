@@ -82,7 +82,7 @@ class ValidatorNode(SafegenNode):
             response.second_opinion = self.values['second_opinion']
             response.verdict = conversions.verdict_to_msg(verdict)
             steps = task.steps_of(request.plan, step_by_step=by_itself)
-            response.plan = conversions.steps_to_msg(steps)
+            response.plan = conversions.steps_to_msg(steps, spelling=conversions.spelling_of(task))
 
         return self.answered(response, work)
 

@@ -33,6 +33,7 @@ _COMMENT = re.compile(r';[^\r\n]*')
 _CHUNK = re.compile(r'\([^()]*\)|[()]|[^\s()]+', re.ASCII)  # a list of words, or one token
 _TOKEN = re.compile(r'[()]|\?[^\s();?]*|[^\s();?]+', re.ASCII)
 _TOKEN_OR_COMMENT = re.compile(rf'{_COMMENT.pattern}|{_TOKEN.pattern}', re.ASCII)
+_NAMES = re.compile(r'(?<![^\s()])[^\s();?:]+', re.ASCII)
 _CAPITALS = re.compile(r'(?<![^\s();?])[^\s();?A-Z]*[A-Z][^\s();?]*', re.ASCII)  # as a token
 _GLUED = re.compile(r'(?<=[^\s()])\?', re.ASCII)  # a variable starts where its '?' stands
 _NAME = re.compile(r'[a-z0-9_][a-z0-9_\-]*\Z')
@@ -111,6 +112,11 @@ class Spelling(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+def respelt(text: str, spelling: Mapping[str, str]) -> str:
+    """A PDDL text in lower case with names as a spelling has them."""
+    return _NAMES.sub(lambda name: spelling.get(name[0], name[0]), text) if spelling else text
 
 
 class Reader(Reports):

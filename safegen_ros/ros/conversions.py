@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import lru_cache
+from types import MappingProxyType
 
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
@@ -30,6 +31,9 @@ from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 MAX_STEPS = 10_000
 """Most steps of a plan message that are looked at."""
+
+AS_READ: Mapping[str, str] = MappingProxyType({})
+"""The spelling of names in lower case."""
 
 _REMEMBERED = 100_000
 """Longest text of a task that is not read again when it is asked for again [characters]: a goal is
@@ -101,16 +105,23 @@ def plan_from_msg(message: msg.Plan) -> Plan:
     return plan_of_steps(steps_from_msg(message))
 
 
-def steps_to_msg(steps: Sequence[ConcurrentStep], source: str = '') -> msg.Plan:
+def spelling_of(task: ActionTask) -> Mapping[str, str]:
+    """The names that the texts of a task have with capitals, which a dispatcher may mind."""
+    return task.problem.spelling if task.problem is not None else {}
+
+
+def steps_to_msg(
+    steps: Sequence[ConcurrentStep], source: str = '', spelling: Mapping[str, str] = AS_READ
+) -> msg.Plan:
     """Steps in which several robots may act, as message."""
-    return msg.Plan(steps=[step_to_msg(step) for step in steps], source=source)
+    return msg.Plan(steps=[step_to_msg(step, spelling) for step in steps], source=source)
 
 
-def step_to_msg(step: ConcurrentStep) -> msg.Step:
+def step_to_msg(step: ConcurrentStep, spelling: Mapping[str, str] = AS_READ) -> msg.Step:
     """One step as message; one without actions is empty."""
     if not step:
         return msg.Step()
-    first, *others = step
+    first, *others = Plan(step).spelt(spelling).steps
     return msg.Step(
         action=first.action,
         arguments=list(first.arguments),
@@ -206,7 +217,13 @@ def verdict_from_msg(message: msg.Verdict) -> Verdict:
     )
 
 
-def attempt_to_msg(attempt: Attempt, number: int, replan: int = 0, base: int = 0) -> msg.Attempt:
+def attempt_to_msg(
+    attempt: Attempt,
+    number: int,
+    replan: int = 0,
+    base: int = 0,
+    spelling: Mapping[str, str] = AS_READ,
+) -> msg.Attempt:
     """An attempt as message.
 
     Args:
@@ -214,6 +231,7 @@ def attempt_to_msg(attempt: Attempt, number: int, replan: int = 0, base: int = 0
         number: of it within its goal, from 1.
         replan: number of the replan that it is made for.
         base: steps that had been taken, where a task is worked on step by step.
+        spelling: of the names in its plan.
     """
     return msg.Attempt(
         number=min(number, 65535),
@@ -221,7 +239,7 @@ def attempt_to_msg(attempt: Attempt, number: int, replan: int = 0, base: int = 0
         base=base,
         source=attempt.source,
         text=attempt.text,
-        plan=steps_to_msg(attempt.steps, attempt.source),
+        plan=steps_to_msg(attempt.steps, attempt.source, spelling),
         verdict=verdict_to_msg(attempt.verdict),
         seconds=attempt.seconds,
     )
@@ -246,11 +264,13 @@ def code_from_msg(number: int) -> ErrorCode:
         return ErrorCode.UNKNOWN
 
 
-def execution_progress_to_msg(progress: ExecutionProgress) -> msg.ExecutionProgress:
+def execution_progress_to_msg(
+    progress: ExecutionProgress, spelling: Mapping[str, str] = AS_READ
+) -> msg.ExecutionProgress:
     """Progress of an execution as message."""
     message = msg.ExecutionProgress(phase=progress.phase, step=progress.step, total=progress.total)
     if progress.current:
-        message.current = step_to_msg(progress.current)
+        message.current = step_to_msg(progress.current, spelling)
     return message
 
 

@@ -8,19 +8,22 @@ import subprocess
 import sys
 import threading
 from itertools import dropwhile
+from pathlib import Path
 
 import pytest
+from support.goals import Feedback
+from support.model_server import Script
 from support.one_process import Stack
+from support.temporal import DIMMED, FLAT, LATE, RIGHT_TIMED, ROUNDS, TWO_ROUNDS
 from support.waiting import wait_until
 
-from safegen_msgs.action import RunTask
 from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.ros import conversions, qos
+from safegen_ros.record.node_journal import load_goals
+from safegen_ros.ros import qos
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
@@ -66,25 +69,42 @@ def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
     assert wanted <= set(result.final_state.facts)
 
 
-def test_two_robots_that_have_to_act_at_once_do(client: Client) -> None:
-    """One after the other they would be too late, so that a plan is proved with its times."""
-    told: list[str] = []
-
-    def hear(feedback: RunTask.Feedback) -> None:
-        if feedback.execution.phase == 'moving':
-            told.append(conversions.step_text(feedback.execution.current))
-
-    result = client.run(
-        data_path('examples/patrol/two_robots.pddl').read_text(),
-        data_path('examples/patrol/domain.pddl').read_text(),
-        options=Options(strategy='search'), on_feedback=hear,
-    )  # fmt: skip
+def test_a_plan_of_a_chat_model_runs_once_no_number_or_deadline_breaks(in_process: Stack) -> None:
+    in_process.server.script = Script([FLAT, LATE, DIMMED, f'Here:\n```\n{RIGHT_TIMED}\n```'])
+    options = Options(strategy='model', max_attempts=4)
+    result = in_process.client.run(TWO_ROUNDS, options=options, domain=ROUNDS)
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
-    assert {'(patrolled door)', '(patrolled shelf)'} <= set(result.final_state.facts)
-    steps = [conversions.step_text(step) for step in result.plan.steps]
-    assert all(step.startswith('(at ') for step in steps)
-    assert result.steps_done == len(steps)
-    assert told == steps
+    verdicts = [Category(attempt.verdict.category) for attempt in result.attempts]
+    unsafe = Category.SAFETY_VIOLATION
+    assert verdicts == [unsafe, unsafe, Category.PRECONDITION_VIOLATION, Category.SUCCESS]
+    assert result.steps_done == len(result.plan.steps)
+    assert {'(seen a)', '(seen b)', '(= (charge) 10)'} <= set(result.final_state.facts)
+
+
+DEPOT = """
+(define (domain Depot) (:types Robot Place) (:predicates (At ?r - Robot ?p - Place))
+  (:action Move :parameters (?r - Robot ?From ?To - Place) :precondition (At ?r ?From)
+    :effect (and (not (At ?r ?From)) (At ?r ?To))))
+"""
+ERRAND = """
+(define (problem Errand) (:domain Depot) (:objects RobotA - Robot Dock Shelf - Place)
+  (:init (At RobotA Dock)) (:goal (At RobotA Shelf)))
+"""
+
+
+@pytest.mark.parametrize('step_by_step', [False, True])
+def test_names_come_back_as_they_were_written(in_process: Stack, step_by_step: bool) -> None:
+    heard = Feedback()
+    in_process.server.script = Script(['(move robota dock shelf)'])
+    options = Options(strategy='model', step_by_step=step_by_step)
+    result = in_process.client.run(ERRAND, options=options, domain=DEPOT, on_feedback=heard)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    plans = [result.plan, *(attempt.plan for attempt in result.attempts)]
+    told = [f.execution.current for f in heard.seen if f.execution.current.action]
+    steps = [*(step for plan in plans for step in plan.steps), *told]
+    assert {(s.action, *s.arguments) for s in steps} == {('Move', 'RobotA', 'Dock', 'Shelf')}
+    kept = load_goals(Path(in_process.planner.values['journal']))
+    assert any('(Move RobotA Dock Shelf)' in repr(run.record) for _, run in kept.runs.values())
 
 
 def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.pddl.plan import Step
 from safegen_ros.tasks.pddl3.domains import (
     builtin_domain,
     builtin_domain_text,
@@ -124,3 +125,24 @@ def test_an_unknown_format_is_refused_with_the_known_ones(name: str) -> None:
     assert caught.value.code is ErrorCode.UNKNOWN_FORMAT
     assert len(caught.value.message) < 200
     assert caught.value.message.isprintable()
+
+
+def test_what_is_left_of_a_task_keeps_the_spelling_of_its_names() -> None:
+    domain = (
+        '(define (domain D) (:types Robot) (:predicates (Up ?r - Robot) (Down ?r - Robot))'
+        '(:action Lift :parameters (?r - Robot) :precondition (Down ?r) :effect (Up ?r))'
+        '(:constraints (forall (?r - Robot) (sometime (Up ?r)))))'
+    )
+    problem = (
+        '(define (problem P) (:domain D) (:objects RobotA - Robot) (:init (Down RobotA))'
+        '(:goal (Up RobotA)))'
+    )
+    task = load_task(problem, domain)
+    for whole in (task, task.written_as('json')):
+        monitor = whole.monitor(((Step('lift', ('robota',)),),))
+        monitor.look(task.init)
+        rest = load_task(*reversed(whole.rest(monitor.remaining())))
+        assert rest.problem.spelling == {'robota': 'RobotA', 'lift': 'Lift'}
+        assert rest.problem == monitor.remaining()
+    objects = task.written_as('json').problem_text.replace('robota', 'RobotA')
+    assert load_task(objects, domain, format='json').problem.spelling['robota'] == 'RobotA'

@@ -22,8 +22,9 @@ from safegen_ros.pddl.model import Domain, Problem, State
 from safegen_ros.pddl.moments import follows, plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain
+from safegen_ros.pddl.sexpr import respelt
 from safegen_ros.pddl.text_files import read_text
-from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text, problem_text
+from safegen_ros.pddl.writer import constraint_text, domain_text, formula_text
 from safegen_ros.planning.loop import Level, Steps, read_plan
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
 from safegen_ros.tasks.context import (
@@ -33,7 +34,7 @@ from safegen_ros.tasks.context import (
     StepwiseRun,
 )
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
-from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_format
+from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_format, written
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.run_monitor import RunMonitor, TimedRunMonitor, check_atoms
@@ -86,7 +87,8 @@ class Pddl3Task:
     def with_rules(self, readings: Sequence[Reading]) -> Pddl3Task:
         """The task with the constraints of readings, in its format; see `additions.with_rules`."""
         problem = with_rules(self.problem, readings)
-        return replace(self, problem=problem, problem_text=FORMATS[self.format].write(problem))
+        text = written(self.format, problem, self.problem.spelling)
+        return replace(self, problem=problem, problem_text=text)
 
     @cached_property
     def validator(self) -> Validator:
@@ -191,7 +193,8 @@ class Pddl3Task:
         # Constraints of a domain are among those that are left, and must not be asked for twice.
         own = re.search(r':constraints', self.sent_domain, re.IGNORECASE)
         domain = domain_text(remaining.domain) if own else self.sent_domain
-        return domain, problem_text(remaining)
+        spelling = self.problem.spelling
+        return respelt(domain, spelling) if own else domain, written(PDDL, remaining, spelling)
 
     def conditions(self, state: State) -> tuple[tuple[str, bool], ...]:
         """Each part of the goal, and whether it holds in a state."""
@@ -237,7 +240,7 @@ def load_task(
         SafegenError: `PddlError` with the place in the text, a domain that is not built in, or a
             format that is not known.
     """
-    written = FORMATS[known_format(format)]
+    form = FORMATS[known_format(format)]
     if not problem_text.strip():
         raise PddlError(
             'the text is empty',
@@ -252,13 +255,13 @@ def load_task(
         domain = read_domain(domain_text, domain_source)
     try:
         if not own or any_name:
-            named = written.domain_name(problem_text, problem_source)
+            named = form.domain_name(problem_text, problem_source)
             if not own and named not in domain_files():
                 raise _not_built_in(named, problem_text, known_format(format), problem_source)
             if not own:
                 domain, domain_text = builtin_domain(named), builtin_domain_text(named)
             domain = replace(domain, name=named)
-        problem = written.read(problem_text, domain, problem_source)
+        problem = form.read(problem_text, domain, problem_source)
     except PddlError as error:
         for each in error.errors:
             each.excerpt = each.excerpt or excerpt(problem_text, each)
@@ -287,20 +290,20 @@ def load_files(
             ErrorCode.EMPTY_TASK,
         )
     text = read_text(problem, 'problem')
-    written = known_format(format or format_of(problem))
+    form = known_format(format or format_of(problem))
     begun = next(
         (name for name, start in _BEGINNINGS.items() if text.lstrip().startswith(start)), ''
     )
-    if begun and begun != written:
+    if begun and begun != form:
         raise SafegenError(
-            f'{problem}: begins like a problem in {begun}, but is to be read as {written}: give '
+            f'{problem}: begins like a problem in {begun}, but is to be read as {form}: give '
             f'--read-as {begun}, or a name that ends with {FORMATS[begun].suffix}',
             ErrorCode.BAD_PDDL,
         )
     return load_task(
         text,
         domain_text,
-        format=written,
+        format=form,
         problem_source=str(problem),
         domain_source=str(domain or '<domain>'),
         any_name=any_name,

@@ -8,7 +8,7 @@ its line and column, in every format alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from safegen_ros.language.english_reader import english_domain_name, from_englis
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_problem
+from safegen_ros.pddl.sexpr import respelt
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.pddl3.formats.json_format import from_json, json_domain_name
 from safegen_ros.tasks.pddl3.formats.json_writer import to_json
@@ -79,6 +80,12 @@ FORMATS = {
     'english': Format('.txt', _english, _from_english, english_domain_name),
 }
 """The formats by name."""
+
+
+def written(format: str, problem: Problem, spelling: Mapping[str, str]) -> str:
+    """A problem as text, with its names as they came where that is PDDL."""
+    text = FORMATS[format].write(problem)
+    return respelt(text, spelling) if format == PDDL else text
 
 
 def known_format(name: str) -> str:
