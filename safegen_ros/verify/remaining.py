@@ -17,10 +17,23 @@ from dataclasses import replace
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.deciding import without_wishes
 from safegen_ros.pddl.model import Constraint, Not, Problem, State
+from safegen_ros.pddl.writer import constraint_text, timed_text
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 
 OBLIGATIONS = frozenset(('sometime', 'sometime-after', 'at end'))
 """What no state can break: a plan that is not at its end yet need not have done it."""
+
+
+def tied_to_clock(problem: Problem) -> str:
+    """Why no other plan may go on in the middle of a run; empty where one may.
+
+    A plan is proved on a clock that starts with it. How long planning takes is not known before.
+    """
+    timed = [constraint_text(each) for each in problem.constraints if each.exact and not each.times]
+    timed += map(timed_text, problem.timed)
+    if not timed:
+        return ''
+    return f'no other plan may go on, since {timed[0]} counts seconds from the start of the run'
 
 
 def remaining_problem(
@@ -39,14 +52,11 @@ def remaining_problem(
 
     Raises:
         ValueError: a constraint is violated, so that nothing can be asked any more.
-        SafegenError: a constraint counts seconds.
+        SafegenError: something in it counts seconds.
     """
     domain = problem.domain
-    if any(each.exact and not each.times for each in problem.constraints):
-        raise SafegenError(
-            'what is left of a constraint in seconds is not worked out: run the whole plan',
-            ErrorCode.UNSUPPORTED_FEATURE,
-        )
+    if clocked := tied_to_clock(problem):
+        raise SafegenError(f'{clocked}: run the whole plan', ErrorCode.UNSUPPORTED_FEATURE)
     if domain.constraint_tree is not None:  # its constraints are among those that are progressed
         domain = replace(domain, constraint_tree=None)
     constraints = remaining_constraints(monitors, standing, time)

@@ -23,7 +23,7 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text, constraint_text, formula_text
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import MonitorSet, Standing, Status
-from safegen_ros.verify.remaining import remaining_problem
+from safegen_ros.verify.remaining import remaining_problem, tied_to_clock
 from safegen_ros.verify.timed_actions import EXACT, TimedActions
 
 _LOOK = 'look at the cell before the next goal'
@@ -101,9 +101,10 @@ class RunMonitor:
         if observed != self._predicted:
             missing = ' '.join(map(atom_text, sorted(self._predicted - observed)))
             extra = ' '.join(map(atom_text, sorted(observed - self._predicted)))
+            clocked = tied_to_clock(self.problem)
             raise RobotError(
                 f'{moment} the world is not as proved: missing {missing or "nothing"}, '
-                f'unexpected {extra or "nothing"}: {_LOOK}',
+                f'unexpected {extra or "nothing"}{clocked and f"; {clocked}"}: {_LOOK}',
                 ErrorCode.STATE_MISMATCH,
             )
 
@@ -195,11 +196,11 @@ class RunMonitor:
         """What is left of the task from the last observed state on.
 
         None where that is not known, or a constraint is broken, so that nothing is left to ask, or
-        one counts seconds.
+        something counts seconds (`tied_to_clock`).
         """
         if self.observed is None or self._monitors.broken(self._standing):
             return None
-        if any(each.exact and not each.times for each in self.problem.constraints):
+        if tied_to_clock(self.problem):
             return None
         return remaining_problem(
             self.problem, self._monitors, self._standing, self.observed, self.looks - 1

@@ -167,6 +167,34 @@ def test_a_deadline_that_is_met_is_due_no_more() -> None:
     assert monitor.standings() == (('(always-within 4 (warm) (done))', Status.SATISFIED),)
 
 
+@pytest.mark.parametrize(
+    ('constraint', 'clocked'),
+    [
+        ('(within 20 (warm))', True),
+        ('(hold-during 8 9 (warm))', True),
+        ('(hold-after 30 (warm))', True),
+        ('(always-within 4 (warm) (done))', True),
+        ('(sometime (warm))', False),
+    ],
+)
+def test_no_plan_goes_on_where_the_clock_of_the_run_counts(constraint: str, clocked: bool) -> None:
+    now = [0.0]
+    monitor = _timed(constraint, now)
+    monitor.look(frozenset())
+    now[0] = 5.0
+    with pytest.raises(SafegenError, match='is not as proved: missing') as caught:
+        monitor.look(frozenset())
+    assert caught.value.code is ErrorCode.STATE_MISMATCH
+    rest = monitor.remaining()
+    if not clocked:
+        assert rest is not None
+        assert rest.constraints == monitor.problem.constraints
+        return
+    assert rest is None
+    why = f'no other plan may go on, since {constraint} counts seconds from the start of the run'
+    assert why in caught.value.message
+
+
 def test_a_window_that_is_not_kept_at_the_end_is_told() -> None:
     now = [0.0]
     monitor = _timed('(hold-after 60 (not (warm)))', now)
