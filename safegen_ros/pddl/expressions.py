@@ -66,6 +66,12 @@ def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
     item = parent.items[index]
     if isinstance(item, str) and domain.functions.get(item) == ():
         return AtomFormula(item, ())  # PDDL2.1 lets a function without arguments stand bare
+    if item == DURATION.predicate:
+        raise reader.unsupported(
+            reader.locate(parent, index),
+            '?duration elsewhere than in :duration and effects',
+            'write what the :duration says',
+        )
     group = reader.group(parent, index, 'a function such as (total-cost)')
     kinds = domain.functions.get(group.head)
     if kinds is None and group.items == (TOTAL_COST,):

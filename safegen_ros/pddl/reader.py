@@ -364,6 +364,11 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
     parts: dict[str, int] = {}
     for index in range(2, len(group.items), 2):
         key = reader.word(group, index, ' '.join(known))
+        if key == ':observe':
+            raise reader.unsupported(
+                reader.locate(group, index), 'an action that senses (:observe)',
+                'observe between two plans, and plan with what is known',
+            )  # fmt: skip
         if key not in known or key in parts:
             raise reader.error_in(
                 group,

@@ -221,6 +221,7 @@ DOMAINS = {
     'action twice': (_domain('(:action a)\n(:action a)'), 4, 1, "action 'a' is declared twice"),
     'nameless action': (_domain('(:action)'), 3, 1, 'an action without a name'),
     'unknown key': (_domain('(:action a :efect (q))'), 3, 12, "':efect' is out of place"),
+    'sensing': (_domain('(:action a :observe (q))'), 3, 12, 'an action that senses (:observe)'),
     'key twice': (_domain('(:action a :effect (q) :effect (q))'), 3, 24, "':effect' is out of"),
     'key without value': (_domain('(:action a :effect)'), 3, 12, 'has no value'),
     'unbound in effect': (_effect('(p ?y)'), 4, 12, "variable '?y' is not bound"),
