@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from safegen_ros.console.motion import RecordedMotion, load_motion
 from safegen_ros.console.shown import draw, panel
@@ -59,6 +59,28 @@ _SHOWN_FROM, _SHOWN_AT = (2.0, -0.35, 1.2), (0.10, -0.35, 0.05)
 """Where the cell and the replay are seen from together [m]."""
 
 
+class _Row(NamedTuple):
+    """A run in the table; the problem is None where it is no PDDL, or cannot be read."""
+
+    name: str
+    begun: str
+    task: str
+    outcome: str
+    length: str
+    problem: Problem | None
+
+    def fits(self, text: str, which: str) -> bool:
+        """Whether it is one of those that are searched for."""
+        found = text in ' '.join((self.name, self.task, self.outcome)).casefold()
+        return found and which in (ANY, DONE if self.outcome == SUCCESS else NOT_DONE)
+
+    @property
+    def picture(self) -> str:
+        """The goal, where it can be drawn."""
+        problem = self.problem
+        return goal_html(problem) if problem is not None and is_blocksworld(problem) else ''
+
+
 @dataclass(frozen=True, slots=True)
 class _Open:
     """A run that is looked at."""
@@ -90,8 +112,8 @@ class HistoryTab:
     def __init__(self, parts: Parts, stage: Stage, root: Path) -> None:
         self._parts, self._stage, self._root = parts, stage, root
         self._lock = threading.Lock()
-        self._runs: tuple[ListedRun, ...] = ()
-        self._shown: tuple[ListedRun, ...] = ()
+        self._runs: tuple[_Row, ...] = ()
+        self._shown: tuple[_Row, ...] = ()
         self._looked: object = self  # other than any state
         self._open: _Open | None = None
         self._playing_since: float | None = None
@@ -127,19 +149,19 @@ class HistoryTab:
     def look(self) -> None:
         """Reads the list of runs again."""
         with self._lock:
-            self._runs = tuple(islice(list_runs(self._root), MOST_RUNS))
+            self._runs = tuple(map(_row, islice(list_runs(self._root), MOST_RUNS)))
         self._list()
 
     def _list(self) -> None:
         """Shows the runs that are searched for, each with a picture of its goal."""
         text, which = self._find.value.strip().casefold(), self._which.value
         with self._lock:
-            fitting = [each for each in self._runs if _fits(each, text, which)]
+            fitting = [each for each in self._runs if each.fits(text, which)]
             self._shown = tuple(fitting[:ROWS])
-        rows = [(number, *_row(each)) for number, each in enumerate(self._shown, 1)]
+        rows = [(each, each.picture) for each in self._shown]
         left = len(fitting) - len(rows)
         self._table.show(panel(draw('history', rows, left, bool(self._runs))))
-        numbers = tuple(str(number) for number, *_ in rows)
+        numbers = tuple(str(number) for number, _ in enumerate(rows, 1))
         put(self._pick, options=numbers or ('1',), visible=bool(numbers))
 
     def update(self, now: float, state: object) -> None:
@@ -264,31 +286,15 @@ class HistoryTab:
             put(handle, visible=False)
 
 
-def _fits(run: ListedRun, text: str, which: str) -> bool:
-    """Whether a run is one of those that are searched for."""
-    told = _told(run)
-    found = text in ' '.join((run.name, *told)).casefold()
-    return found and which in (ANY, DONE if told[1] == SUCCESS else NOT_DONE)
-
-
-def _told(run: ListedRun) -> tuple[str, str]:
-    """The task of a run, and how it ended."""
+def _row(run: ListedRun) -> _Row:
     if run.kept is None:
-        return '', 'UNREADABLE'
-    return run.kept.record.task.name, outcome_of(run.kept)
-
-
-def _row(run: ListedRun) -> tuple[str, str, str, str, str]:
-    """What a row tells: begin, task, outcome, length, and the goal as a picture."""
-    begun, (task, outcome) = run.name, _told(run)
-    if run.kept is None:
-        return begun, task, outcome, '', ''
-    record = run.kept.record
+        return _Row(run.name, run.name, '', 'UNREADABLE', '', None)
+    record, begun = run.kept.record, run.name
     with contextlib.suppress(ValueError):
         begun = f'{datetime.fromisoformat(record.started).astimezone():%d %b %Y %H:%M}'
-    problem = problem_of(record)
-    picture = goal_html(problem) if problem is not None and is_blocksworld(problem) else ''
-    return begun, task, outcome, f'{duration_s(run.kept):.0f} s', picture
+    length = f'{duration_s(run.kept):.0f} s'
+    outcome = outcome_of(run.kept)
+    return _Row(run.name, begun, record.task.name, outcome, length, problem_of(record))
 
 
 def _attempt_name(attempt: AttemptRecord) -> str:
