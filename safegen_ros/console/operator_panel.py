@@ -119,7 +119,10 @@ class OperatorPanel:
         parts.doing(lambda: parts.link.say(digest, approve, parts.operator, reason))
 
     def _stop(self) -> None:
-        self._parts.doing(self._parts.link.stop)
+        def stop() -> None:  # the head tells it in red, and a green line would not fit
+            self._parts.link.stop()
+
+        self._parts.doing(stop)
 
     def _cancel_goal(self) -> None:
         goal = self._parts.state.snapshot.goal
