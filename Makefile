@@ -11,7 +11,7 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo quick test test-all soak lint docs lock base vllm model clean
+.PHONY: help setup demo quick test test-all soak lint docs notebooks lock base vllm model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
@@ -22,6 +22,7 @@ help:
 	@echo 'make lint                      linters, types and layers only'
 	@echo 'make setup                     make .venv (the others do it when needed)'
 	@echo 'make docs                      build the site of docs/ in .cache/site'
+	@echo 'make notebooks                 run examples/notebooks from top to end'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
 	@echo 'make vllm                      make .cache/vllm, vLLM for the CPU'
 	@echo 'make base                      make models/base, the pretrained model that is fine-tuned'
@@ -69,6 +70,11 @@ docs: setup
 	@scripts/docs_env.sh
 	@NO_MKDOCS_2_WARNING=1 .cache/docs/bin/mkdocs build --quiet
 	@echo 'open .cache/site/index.html'
+
+notebooks: setup
+	@scripts/docs_env.sh
+	@cd examples/notebooks && for each in $(or $(NOTEBOOKS),*.ipynb); do \
+	  HF_HUB_OFFLINE=1 ../../.cache/docs/bin/jupyter-execute --timeout 1800 $$each || exit 1; done
 
 lock:
 	@scripts/lock.sh $(ARGS)

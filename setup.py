@@ -82,7 +82,15 @@ setup(
     python_requires='>=3.10',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
     package_data={
-        PACKAGE: ['py.typed', '**/*.pddl', '**/*.xml', '**/*.yaml', '**/*.json', '**/templates/*']
+        PACKAGE: [
+            'py.typed',
+            '**/*.pddl',
+            '**/*.xml',
+            '**/*.yaml',
+            '**/*.json',
+            '**/templates/*',
+            'cli/examples.txt',
+        ]
     },
     data_files=shared_files(),
     # As old as Ubuntu 24.04 has them, which rosdep installs.

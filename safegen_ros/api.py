@@ -79,21 +79,18 @@ class PlanState:
 
     Attributes:
         problem: the problem.
-        film: the states up to this one; towers stand at the same places in all of them.
+        atoms: the facts that hold.
+        before: the states before; towers stand at the same places in all of them.
     """
 
     problem: Problem = field(repr=False)
-    film: tuple[model.State, ...] = field(repr=False)
-
-    @property
-    def atoms(self) -> model.State:
-        """The facts that hold."""
-        return self.film[-1]
+    atoms: model.State
+    before: tuple[model.State, ...] = field(repr=False)
 
     def _repr_html_(self) -> str:
         from safegen_ros.record.present.cards import film_picture_html
 
-        return film_picture_html(self.problem, self.film)
+        return film_picture_html(self.problem, (*self.before, self.atoms))
 
 
 @dataclass(frozen=True)
@@ -177,7 +174,7 @@ class Problem(model.Problem):
         from safegen_ros.record.present.constraint_status import trajectory
 
         found = trajectory(self, plan.steps)
-        return tuple(PlanState(self, found[:count]) for count in range(1, len(found) + 1))
+        return tuple(PlanState(self, atoms, found[:at]) for at, atoms in enumerate(found))
 
     def _repr_html_(self) -> str:
         from safegen_ros.record.present.cards import problem_html

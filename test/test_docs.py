@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer import BadParameter
 
 from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.cli.main import VERBS, load_verb
+from safegen_ros.cli.main import EXAMPLES, VERBS, load_verb
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / 'scripts'))
@@ -33,10 +35,9 @@ HARD = 1
 READ = [page for page in prose.pages() if ROOT / 'docs' in page.parents and page not in GENERATED]
 WRITTEN = [ROOT / 'README.md', *READ]
 TUTORIALS = ROOT / 'docs' / 'tutorials'
+NOTEBOOKS = sorted((ROOT / 'examples' / 'notebooks').glob('*.ipynb'))
 SHORT = ('first-plan', 'own-domain')  # seconds; the others take minutes
 OURS = ('config', 'data', 'examples', 'models')  # folders that commands name
-PURE = ('solve', 'validate', 'rules', 'lint', 'domains', 'policy')
-"""Verbs that need no stack, no model and no minutes."""
 
 
 @pytest.mark.parametrize('page', GENERATED, ids=lambda page: page.stem)
@@ -67,11 +68,20 @@ def test_a_hard_sentence_is_found() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize('notebook', NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_its_outputs(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding='utf-8'))['cells']
+    code = [cell for cell in cells if cell['cell_type'] == 'code']
+    assert [cell for cell in code if cell['outputs'] or cell['execution_count']] == []
+
+
 @pytest.mark.nightly
-def test_the_site_is_built_without_a_warning() -> None:
-    done = subprocess.run(['make', 'docs'], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, '')
-    assert (ROOT / '.cache' / 'site' / 'index.html').is_file()
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize('what', ['docs', *(f'notebooks NOTEBOOKS={n.name}' for n in NOTEBOOKS)])
+def test_the_site_and_the_notebooks_are_made(what: str) -> None:
+    command = ['make', *what.split()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr * (what == 'docs')) == (0, ''), done.stderr
 
 
 def shown(page: Path) -> Iterator[list[str]]:
@@ -87,8 +97,8 @@ def shown(page: Path) -> Iterator[list[str]]:
         yield shlex.split(command.replace('.venv/bin/', ''))
 
 
-def fault(words: list[str]) -> str:
-    """What is wrong with a command: an unknown verb, option, argument, target or file."""
+def fault(words: list[str], whole: bool = False) -> str:
+    """What is wrong with a command; one that is no `whole` may lack arguments, as in prose."""
     for word in words:
         path = word.partition(':=')[2] or word
         ours = path.split('/')[0] in OURS and '#' not in path
@@ -106,20 +116,31 @@ def fault(words: list[str]) -> str:
     while (below := getattr(command, 'commands', {})) and len(words) > 1 and words[1] in below:
         words = words[1:]
         command = below[words[0]]
-    options = {'--help', *(o for p in command.params for o in (*p.opts, *p.secondary_opts))}
     arguments = {spec.name for profile in PROFILES.values() for spec in profile.args}
     for word in words[1:]:
         name, mark, _ = word.partition(':=')
         if mark and name not in (*arguments, 'name'):
             return f'no argument {name}'
-        if word.startswith('--') and word.partition('=')[0] not in options:
-            return f'{words[0]} has no option {word}'
-    return ''
+    if below or '--help' in words:
+        return ''
+    context = command.context_class(command)
+    try:
+        given, left, _ = command.make_parser(context).parse_args(words[1:])
+    except BadParameter.__bases__[0] as error:  # of the click that typer has
+        return error.format_message()
+    needed = [p.name for p in command.params if p.required and not given.get(p.name)]
+    return f'lacks {needed}, has {left}' if whole and (needed or left) else ''
 
 
 @pytest.mark.parametrize('page', WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_exist(page: Path) -> None:
     assert [(words, found) for words in shown(page) if (found := fault(words))] == []
+
+
+def test_the_examples_of_the_help_exist() -> None:
+    lines = EXAMPLES.read_text(encoding='utf-8').splitlines()
+    assert [(line, found) for line in lines if (found := fault(shlex.split(line), True))] == []
+    assert VERBS.keys() - {line.split()[1] for line in lines} == {'sapo'}
 
 
 def test_a_command_that_does_not_exist_is_found() -> None:
@@ -186,9 +207,8 @@ class Terminal:
                 return
             assert time.monotonic() < deadline, f'{command.text}: {output.read_text()}'
             time.sleep(0.1)
-        said = output.read_text()
-        assert status.read_text() == '0\n', f'{command.text}: {said}'
-        assert self._missing(command, output) == [], f'{command.text}: {said}'
+        assert status.read_text() == '0\n', f'{command.text}: {output.read_text()}'
+        assert self._missing(command, output) == [], f'{command.text}: {output.read_text()}'
 
     @staticmethod
     def _missing(command: Command, output: Path) -> list[str]:
@@ -197,7 +217,6 @@ class Terminal:
         return [line for line, pattern in patterns if not re.search(pattern, said)]
 
     def close(self) -> None:
-        """Ends the shell and what it has left running."""
         os.killpg(self._shell.pid, signal.SIGKILL)
         self._shell.communicate()
 
@@ -219,24 +238,6 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     ids=lambda page: page.stem,
 )
 def test_a_tutorial_runs_as_it_is_written(page: Path, ros_domain: int, terminal: Terminal) -> None:
-    found = commands(page.read_text(encoding='utf-8'))
-    assert len(found) > 3
-    for number, command in enumerate(found):
+    for number, command in enumerate(commands(page.read_text(encoding='utf-8'))):
         terminal.follow(number, command, limit_s=600)
-
-
-def _pure() -> list[str]:
-    """Commands of the other pages that need nothing but the files of the checkout."""
-    pages = (page for page in WRITTEN if page.parent != TUTORIALS)
-    found = [words for page in pages for words in shown(page) if words[1] in PURE]
-    of_files = [words for words in found if words[1:] == ['domains'] or (
-        '-' not in words and (ROOT / words[-1]).is_file()
-        and not any(re.search(r'^[A-Z]+$|http', word) for word in words[2:])
-    )]  # fmt: skip
-    return sorted({shlex.join(words) for words in of_files})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize('command', _pure())
-def test_a_command_without_a_stack_runs(command: str, terminal: Terminal) -> None:
-    terminal.follow(0, Command(command, []), limit_s=200)
+    assert number

@@ -8,6 +8,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -116,15 +117,8 @@ VERBS = {
     'sapo': VerbSpec('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
 }
 
-_EXAMPLES = """\
-Examples:
-
-safegen solve examples/tower_order.pddl
-
-safegen demo --model http://localhost:8000/v1#NAME
-
-safegen up sim console:=true
-"""
+EXAMPLES = Path(__file__).with_name('examples.txt')
+"""Examples of each verb, one a line."""
 
 
 def load_verb(name: str) -> Any:
@@ -141,7 +135,19 @@ def load_verb(name: str) -> Any:
     command.name = name
     more = (command.help or '').partition('\n\n')[2]
     command.help = f'{VERBS[name].help}\n\n{more}'.strip()
+    _add_examples(command, f'safegen {name}')
     return command
+
+
+def _add_examples(command: Any, words: str) -> None:
+    """Puts the examples of a verb, and of those below it, behind their help."""
+    lines = EXAMPLES.read_text(encoding='utf-8').splitlines()
+    found = [line for line in lines if f'{line} '.startswith(f'{words} ')]
+    if found:
+        parts = ['Examples:', *found, command.epilog or '']
+        command.epilog = '\n\n'.join(filter(None, parts))
+    for name, each in getattr(command, 'commands', {}).items():
+        _add_examples(each, f'{words} {name}')
 
 
 class _Verbs(TyperGroup):
@@ -189,7 +195,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     help='Robot task plans written by a language model and proved safe before anything moves.',
-    epilog=_EXAMPLES,
+    epilog='Examples:\n\nsafegen solve examples/tower_order.pddl\n\n'
+    'safegen demo --model http://localhost:8000/v1#NAME\n\nsafegen up sim console:=true\n',
 )
 
 
