@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from random import Random
 
 from safegen_ros.benchmarks.measurement import Notify
 from safegen_ros.errors import SafegenError
-from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.flatten import flatten
+from safegen_ros.pddl.model import Action, DurativeAction, Moment, Problem, conjuncts
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.domains.kit import GeneratedProblem
@@ -61,6 +64,38 @@ def draw_cases(problems: int, plans: int, seed: int, notify: Notify) -> list[Cas
             found.append(Case(kit.name, domain, generated.text, generated.problem, texts))
             notify('drawing plans', len(found), total)
     return found
+
+
+def over_time(case: Case) -> Case:
+    """The same with actions that take some seconds, and plans whose steps follow each other."""
+    problem = case.problem
+    schemas = problem.domain.actions.values()
+    durative = {each.name: _lasting(each, 1 + n % 3) for n, each in enumerate(schemas)}
+    flat = {name: flatten(action) for name, action in durative.items()}
+    domain = replace(problem.domain, durative=durative, actions=flat)
+    untimed = tuple(each for each in problem.constraints if not each.times)
+    problem = replace(problem, domain=domain, constraints=untimed)
+    plans = tuple(_with_times(plan, problem) for plan in case.plans if plan.startswith('('))
+    return Case(case.domain, domain_text(domain), problem_text(problem), problem, plans)
+
+
+def _lasting(action: Action, seconds: int) -> DurativeAction:
+    """An action that deletes when it starts, and adds when it ends."""
+    conditions = tuple((Moment.AT_START, part) for part in conjuncts(action.precondition))
+    deleted = [(Moment.AT_START, replace(each, add=())) for each in action.effects if each.delete]
+    added = [(Moment.AT_END, replace(each, delete=())) for each in action.effects if each.add]
+    duration = (('=', Decimal(seconds)),)
+    return DurativeAction(action.name, action.parameters, duration, conditions, (*deleted, *added))
+
+
+def _with_times(text: str, problem: Problem) -> str:
+    plan, now, times = parse_plan(text), Decimal(0), []
+    for step in plan.steps:
+        action = problem.domain.durative.get(step.action)
+        ((_, seconds),) = action.duration if action else (('=', Decimal(1)),)
+        times.append((now, Decimal(str(seconds))))
+        now += times[-1][1] + Decimal('0.001')
+    return f'{Plan(plan.steps, tuple(times))}\n'
 
 
 def draw_plans(rng: Random, generated: GeneratedProblem, count: int) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, timed
-from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
+from safegen_ros.benchmarks.speed.corpus import Case, draw_cases, over_time
 from safegen_ros.benchmarks.speed.stress import large_plan, memory, queries
 from safegen_ros.pddl.plan import Plan, forget_lines, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -36,6 +36,7 @@ UP_MISSING = 'unified-planning is not installed here: pip install unified-planni
 
 LEAST_VAL_RATIO = 150.0
 LEAST_UP_RATIO = 200.0
+LEAST_TIMED_RATIO = 100.0
 
 KEPT = 'a plan text'
 READ = 'a plan that is read already'
@@ -44,6 +45,8 @@ FROM_TEXT = 'domain, problem and plan from text'
 VAL = 'VAL -v, one process per plan'
 VAL_BRIEF = 'VAL -v -a, one process per plan'
 UP = 'unified-planning, SequentialPlanValidator'
+TIMED = 'a plan text over time'
+VAL_TIMED = 'VAL -v -t 0.001, one process per plan over time'
 
 _NOTES = {
     KEPT: 'the validator has judged as many other plans of the same problem, and not these',
@@ -53,6 +56,8 @@ _NOTES = {
     VAL: "the paper's command",
     VAL_BRIEF: 'without repair advice',
     UP: 'the problem is read already, without its constraints, which it cannot judge',
+    TIMED: 'the same plans and problems, with actions that take time',
+    VAL_TIMED: 'likewise',
 }
 
 _ROUNDS = 3  # the median counts
@@ -95,7 +100,9 @@ def _details(cases: Sequence[Case]) -> dict[str, object]:
 
 def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> list[Measurement]:
     """Time per plan of the three validators, and the ratios."""
-    count = sum(len(case.plans) for case in judged)
+    timed_warm, timed_judged = list(map(over_time, warm)), list(map(over_time, judged))
+    counts = dict.fromkeys(_NOTES, sum(len(case.plans) for case in judged))
+    counts |= dict.fromkeys((TIMED, VAL_TIMED), sum(len(case.plans) for case in timed_judged))
     rounds: dict[str, list[float]] = {name: [] for name in _NOTES}
     for _ in range(_ROUNDS):  # all in turn, so that a slow moment of the machine meets them all
         seconds: dict[str, float | None] = {
@@ -106,20 +113,27 @@ def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> lis
             VAL: val_seconds(judged, ('-v',), notify),
             VAL_BRIEF: val_seconds(judged, ('-v', '-a'), notify),
             UP: up_seconds(judged, notify),
+            TIMED: _passes(lambda: _kept(timed_warm, timed_judged)),
+            VAL_TIMED: val_seconds(timed_judged, ('-v', '-t', '0.001'), notify),
         }
         for name, value in seconds.items():
             if value is not None:
-                rounds[name].append(value / count * 1e6)
+                rounds[name].append(value / counts[name] * 1e6)
     found = {name: statistics.median(values) for name, values in rounds.items() if values}
     ratios = [
         Measurement(
-            f'{name} / {KEPT}',
-            found[name] / found[KEPT] if name in found else None,
+            f'{name} / {ours}',
+            found[name] / found[ours] if name in found else None,
             'x',
             target,
             note='' if name in found else UP_MISSING,
         )
-        for name, target in ((VAL, LEAST_VAL_RATIO), (VAL_BRIEF, None), (UP, LEAST_UP_RATIO))
+        for name, ours, target in (
+            (VAL, KEPT, LEAST_VAL_RATIO),
+            (VAL_BRIEF, KEPT, None),
+            (UP, KEPT, LEAST_UP_RATIO),
+            (VAL_TIMED, TIMED, LEAST_TIMED_RATIO),
+        )
     ]
     times = [Measurement(name, found[name], 'us', note=_NOTES[name]) for name in found]
     return [*times, *ratios]
