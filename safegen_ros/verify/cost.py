@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -33,7 +34,7 @@ from safegen_ros.pddl.writer import constraint_text, formula_text, metric_text, 
 from safegen_ros.verdict import BrokenWish, Category
 from safegen_ros.verify.monitors import MonitorSet
 from safegen_ros.verify.temporal import TemporalProof
-from safegen_ros.verify.timed_actions import TimedActions
+from safegen_ros.verify.timed_actions import EXACT, TimedActions
 
 _MOST_TOLD = 20  # instances of a broken preference
 
@@ -42,22 +43,21 @@ Breaks = dict[str, list[str]]
 """The broken instances of each preference, as PDDL, by its name."""
 
 
-def table_with(
+def _with_values(
     problem: Problem, functions: Iterable[str], length: Number
-) -> tuple[Problem, AtomTable]:
-    """A problem with some functions, which decide nothing, as a part of its states.
+) -> tuple[Problem, frozenset[str]]:
+    """The problem with functions that decide nothing as a part of its states, and what these are.
 
     Args:
         problem: the problem.
-        functions: their names.
+        functions: their names; those that their values come from are added.
         length: of the plan, for the function `total-time`.
     """
     ranking = with_sources(problem.domain, functions)
     values: dict[Atom, Number] = {(TOTAL_COST,): 0, (TOTAL_TIME,): length, **problem.values}
     told = {told_value(fact)[0] for fact in problem.init if is_value(fact)}
     more = {value_fact(f, v) for f, v in values.items() if f[0] in ranking and f not in told}
-    problem = replace(problem, init=problem.init | more)
-    return problem, AtomTable(problem, ranking=ranking)
+    return replace(problem, init=problem.init | more), ranking
 
 
 def has_wishes(problem: Problem) -> bool:
@@ -73,9 +73,8 @@ def broken_wishes(problem: Problem, plan: Plan) -> Breaks:
     it does not hold, one that is a goal or a constraint once.
     """
     found: Breaks = {}
-    over_plan = _over_time if problem.domain.durative else _over_plan
     try:
-        pairs = [*_in_actions(problem, plan), *over_plan(problem, plan)]
+        pairs = list(_breaks(problem, plan))
     except NoNumber as error:  # of a function that decides nothing: no wish is known to be met
         names = [each.name for each in problem.preferences]
         names += [w.name for action in problem.domain.actions.values() for w in action.wishes]
@@ -96,7 +95,8 @@ def _functions(problem: Problem) -> frozenset[str]:
 
 def _walk(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
     """The states of a plan, with all functions that preferences read."""
-    problem, table = table_with(problem, _functions(problem), len(plan))
+    problem, ranking = _with_values(problem, _functions(problem), len(plan))
+    table = AtomTable(problem, ranking=ranking)
     grounder = Grounder(problem, table)
     states = [table.encode(problem.init)]
     for step in plan.steps:
@@ -104,28 +104,36 @@ def _walk(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
     return table, states
 
 
-def _walk_over_time(problem: Problem, plan: Plan) -> tuple[AtomTable, list[int]]:
-    """The states just before the steps of a plan start, likewise."""
-    timed, plan = _timed_with(problem, _functions(problem), plan)
-    states = list(timed.states(plan))
-    moments = [time for time, _ in states[1:]]
-    return timed.table, [states[bisect_left(moments, start)][1] for start, _ in plan.times]
-
-
 def _timed_with(
     problem: Problem, functions: Iterable[str], plan: Plan
 ) -> tuple[TimedActions, Plan]:
     """The actions over time, with some functions as a part of the states, and a plan with times."""
-    plain = TimedActions(problem)
-    plan = plain.timed(plan)
-    problem, _ = table_with(problem, functions, exact(plain.ended(plan)[1]))
-    return TimedActions(problem, ranking=with_sources(problem.domain, functions)), plan
+    if not plan.times:
+        plan = TimedActions(problem).timed(plan)
+    end = max((EXACT.add(*each) for each in plan.times), default=Decimal(0))
+    problem, ranking = _with_values(problem, functions, exact(end))
+    return TimedActions(problem, ranking=ranking), plan
 
 
-def _in_actions(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
-    if not any(action.wishes for action in problem.domain.actions.values()):
+def _breaks(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Each broken instance: the name of its preference, and what it is."""
+    if not problem.domain.durative:
+        table, states = _walk(problem, plan)
+        yield from _in_actions(problem, plan, table, states)
+        yield from _over_plan(problem, table, states)
         return
-    table, states = (_walk_over_time if problem.domain.durative else _walk)(problem, plan)
+    timed, plan = _timed_with(problem, _functions(problem), plan)
+    moments = list(timed.states(plan))
+    times = [time for time, _ in moments[1:]]
+    before = [moments[bisect_left(times, start)][1] for start, _ in plan.times]
+    yield from _in_actions(problem, plan, timed.table, before)
+    yield from _over_time(timed.problem, plan)
+
+
+def _in_actions(
+    problem: Problem, plan: Plan, table: AtomTable, states: Sequence[int]
+) -> Iterator[tuple[str, str]]:
+    """Those of preconditions, from the states before the steps."""
     for step, state in zip(plan.steps, states, strict=False):
         schema = problem.domain.actions[step.action]
         names = (name for name, _ in schema.parameters)
@@ -138,11 +146,10 @@ def _in_actions(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
                         yield rule.name, f'{formula_text(substitute(formula, binding))} at {step}'
 
 
-def _over_plan(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
+def _over_plan(
+    problem: Problem, table: AtomTable, states: Sequence[int]
+) -> Iterator[tuple[str, str]]:
     own = tuple(constraint for each in problem.preferences for constraint in each.constraints)
-    if not own:
-        return
-    table, states = _walk(problem, plan)
     monitors = MonitorSet(replace(problem, constraints=own), table)
     standing = monitors.start(states[0])
     for state in states[1:]:
@@ -159,8 +166,7 @@ def _over_time(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
     own = dict.fromkeys(c for each in problem.preferences for c in each.constraints)
     if not own:
         return
-    timed, plan = _timed_with(problem, _functions(problem), plan)
-    verdict = TemporalProof(replace(timed.problem, constraints=tuple(own))).verify(plan)
+    verdict = TemporalProof(replace(problem, constraints=tuple(own))).verify(plan)
     if not verdict.ok and verdict.category is not Category.SAFETY_VIOLATION:
         raise NoNumber(verdict.reason)  # that a wish reads, and what is proved does not
     broken = {each.text for each in verdict.broken}
@@ -245,9 +251,10 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
     named = {each.predicate for each in functions_of(metric)}
     if problem.domain.durative:
         timed, plan = _timed_with(problem, named, plan)
-        state, _ = timed.ended(plan)
+        ((_, state),) = deque(timed.states(plan), maxlen=1)
         return timed.numbers.evaluation(metric)(timed.numbers.values(state))
-    problem, table = table_with(problem, named, len(plan))
+    problem, ranking = _with_values(problem, named, len(plan))
+    table = AtomTable(problem, ranking=ranking)
     grounder = Grounder(problem, table)
     state = table.encode(problem.init)
     for step in plan.steps:

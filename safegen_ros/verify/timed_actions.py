@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
@@ -97,7 +96,6 @@ class TimedActions:
         self._reads: dict[Step, int] = {}
         self._touched: dict[Step, Touched] = {}
         self._bounds: dict[Step, list[tuple[str, Evaluate]]] = {}
-        self._happenings: dict[tuple[Step, Decimal], list[GroundAction]] = {}
 
     def timed(self, plan: Plan) -> Plan:
         """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
@@ -119,22 +117,13 @@ class TimedActions:
     def forget(self) -> None:
         """Forgets what is known of durations; a plan that is followed needs its own."""
         self._lasting.clear()
-        self._happenings.clear()
 
     def happenings(self, step: Step, duration: Decimal) -> list[GroundAction]:
         """The happenings of a step that takes some time [s], in order."""
-        key = step, duration
-        found = self._happenings.get(key)
-        if found is None:
-            if step.action in self.problem.domain.durative:
-                ends = (Moment.AT_START, Moment.AT_END)
-                found = [self._part(step, moment, duration) for moment in ends]
-            else:
-                found = [self._grounding.action(step)]
-            if len(self._happenings) >= _MOST_KEPT:
-                self._happenings.clear()
-            self._happenings[key] = found
-        return found
+        if step.action not in self.problem.domain.durative:
+            return [self._grounding.action(step)]
+        ends = (Moment.AT_START, Moment.AT_END)
+        return [self._part(step, moment, duration) for moment in ends]
 
     def after(self, together: Iterable[GroundAction], state: int) -> int:
         """The state after some happenings of one moment, which do not interfere.
@@ -159,17 +148,6 @@ class TimedActions:
             if kind not in LITERALS
         ]
         return [*found, *(action for time, action in self.literals if time == moment.time)]
-
-    def ended(self, plan: Plan) -> tuple[int, Decimal]:
-        """The state at the end of a proved plan, and the time at which its last step ends [s].
-
-        Raises:
-            NoNumber: a number cannot be changed.
-        """
-        plan = self.timed(plan)
-        ((_, state),) = deque(self.states(plan), maxlen=1)
-        ends = (EXACT.add(start, duration) for start, duration in plan.times)
-        return state, max(ends, default=Decimal(0))
 
     def states(self, plan: Plan) -> Iterator[tuple[Decimal, int]]:
         """The initial state, and that after each moment in which something happens, with its time.
