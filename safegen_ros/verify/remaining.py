@@ -36,6 +36,12 @@ def tied_to_clock(problem: Problem) -> str:
     return f'no other plan may go on, since {timed[0]} counts seconds from the start of the run'
 
 
+def refuse_clocked(problem: Problem) -> None:
+    """Raises `SafegenError` where no other plan may go on in the middle of a run."""
+    if clocked := tied_to_clock(problem):
+        raise SafegenError(f'{clocked}: run the whole plan', ErrorCode.UNSUPPORTED_FEATURE)
+
+
 def remaining_problem(
     problem: Problem, monitors: MonitorSet, standing: Standing, state: State, time: int
 ) -> Problem:
@@ -55,8 +61,7 @@ def remaining_problem(
         SafegenError: something in it counts seconds.
     """
     domain = problem.domain
-    if clocked := tied_to_clock(problem):
-        raise SafegenError(f'{clocked}: run the whole plan', ErrorCode.UNSUPPORTED_FEATURE)
+    refuse_clocked(problem)
     if domain.constraint_tree is not None:  # its constraints are among those that are progressed
         domain = replace(domain, constraint_tree=None)
     constraints = remaining_constraints(monitors, standing, time)

@@ -81,6 +81,15 @@ def test_a_plan_of_a_chat_model_runs_once_no_number_or_deadline_breaks(in_proces
     assert {'(seen a)', '(seen b)', '(= (charge) 10)'} <= set(result.final_state.facts)
 
 
+def test_nothing_moves_step_by_step_where_seconds_count(in_process: Stack) -> None:
+    heard = Feedback()
+    options = Options(strategy='search', step_by_step=True)
+    result = in_process.client.run(TWO_ROUNDS, domain=ROUNDS, options=options, on_feedback=heard)
+    assert ErrorCode(result.error_code) is ErrorCode.UNSUPPORTED_FEATURE
+    assert '(within 2 (seen b)) counts seconds from the start of the run' in result.error_msg
+    assert not any(each.execution.phase for each in heard.seen)
+
+
 DEPOT = """
 (define (domain Depot) (:types Robot Place) (:predicates (At ?r - Robot ?p - Place))
   (:action Move :parameters (?r - Robot ?From ?To - Place) :precondition (At ?r ?From)

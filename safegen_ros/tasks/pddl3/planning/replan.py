@@ -27,6 +27,7 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
     TerminationReason,
     run_stepwise,
 )
+from safegen_ros.verify.remaining import refuse_clocked
 from safegen_ros.verify.validator import Validator
 
 
@@ -160,7 +161,11 @@ def play(
         problem: the task.
         levels: the planners of what is left of it.
         run: the executor, and its limits.
+
+    Raises:
+        SafegenError: what is left of the task counts seconds; nothing has moved.
     """
+    refuse_clocked(problem)
     executor, begun = run.executor, False
     failed: SafegenError | None = None
 
