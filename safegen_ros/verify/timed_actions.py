@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.expressions import bound
@@ -158,6 +158,14 @@ class TimedActions:
         Raises:
             NoNumber: a number cannot be changed.
         """
+        state = self.table.encode(self.problem.init)
+        yield Decimal(0), state
+        for time, together in self.moments(plan):
+            state = self.after(together, state)
+            yield time, state
+
+    def moments(self, plan: Plan) -> list[tuple[Decimal, list[GroundAction]]]:
+        """What happens at each moment of a plan with times, timed literals included."""
         moments: dict[Decimal, list[GroundAction]] = {}
         for step, (start, duration) in zip(plan.steps, plan.times, strict=True):
             first, *last = self.happenings(step, duration)
@@ -165,11 +173,7 @@ class TimedActions:
             moments.setdefault(EXACT.add(start, duration), []).extend(last)
         for time, action in self.literals:
             moments.setdefault(time, []).append(action)
-        state = self.table.encode(self.problem.init)
-        yield Decimal(0), state
-        for moment in sorted(moments):
-            state = self.after(moments[moment], state)
-            yield moment, state
+        return sorted(moments.items(), key=itemgetter(0))
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""
@@ -223,7 +227,8 @@ class TimedActions:
         values = self.numbers.values(state)
         return [(operator, _result(evaluate, values)) for operator, evaluate in bounds]
 
-    def _schema(self, action: GroundAction) -> Action:
+    def schema(self, action: GroundAction) -> Action:
+        """The schema of a happening."""
         name = action.step.action
         return self._grounder(name).problem.domain.actions[name]
 
@@ -231,7 +236,7 @@ class TimedActions:
         """Every atom that the conditions of an action speak of, whatever comes of them."""
         found = self._reads.get(action.step)
         if found is None:
-            schema = self._schema(action)
+            schema = self.schema(action)
             names = (name for name, _ in schema.parameters)
             binding = dict(zip(names, action.step.arguments, strict=True))
             found = self._mentioned(schema.precondition, binding)
@@ -250,7 +255,7 @@ class TimedActions:
         return found
 
     def _touch(self, action: GroundAction) -> Touched:
-        schema = self._schema(action)
+        schema = self.schema(action)
         names = (name for name, _ in schema.parameters)
         binding = dict(zip(names, action.step.arguments, strict=True))
         read: list[Comparison | Expression] = []

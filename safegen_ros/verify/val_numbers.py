@@ -13,7 +13,7 @@ from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.facts import told_value, value_fact
 from safegen_ros.pddl.formulas import substitute
-from safegen_ros.pddl.ground import Grounder, NumericAction
+from safegen_ros.pddl.ground import GroundAction, NumericAction
 from safegen_ros.pddl.model import (
     DURATION,
     Arithmetic,
@@ -26,8 +26,9 @@ from safegen_ros.pddl.model import (
     Not,
     Problem,
 )
-from safegen_ros.pddl.numbers import NumberTable, comparisons
+from safegen_ros.pddl.numbers import NoNumber, NumberTable, comparisons
 from safegen_ros.pddl.plan import Plan
+from safegen_ros.verify.timed_actions import EXACT, TimedActions
 
 _FINE = Decimal(1_000_000)
 _LARGEST = 1_000_000_000  # number that floats hold finely enough
@@ -113,31 +114,61 @@ class _Seen:
 
 def _followed(problem: Problem, plan: Plan) -> Iterator[_Seen]:
     """The states of a plan, as far as its steps apply, where numbers decide."""
-    table = AtomTable(problem)
-    numbers = table.numbers
+    timed = TimedActions(problem)
+    table, numbers = timed.table, timed.table.numbers
     if numbers is None:
         return
-    grounder, state = Grounder(problem, table), table.encode(problem.init)
-    for step in plan.steps:
+    state = table.encode(problem.init)
+    for together, lasting in _moments(timed, plan):
+        for action in (*together, *lasting):
+            yield _asked(timed, numbers, action, state)
+        if not all(action.applicable(state) for action in together):
+            return
         try:
-            action = grounder.action(step)
-        except (KeyError, ValueError):
+            state = timed.after(together, state)
+        except NoNumber:
+            yield _Seen(table, numbers, state, blocked=True)
             return
-        schema = problem.domain.actions[step.action]
-        names = (name for name, _ in schema.parameters)
-        binding = dict(zip(names, step.arguments, strict=True))
-        conditions = [schema.precondition]
-        conditions += [Forall(effect.variables, effect.condition) for effect in schema.effects]
-        conditions += [
-            Forall(effect.variables, effect.condition)
-            for effect in schema.numeric
-            if effect.target.predicate in numbers.functions
-        ]
-        trouble = action.changes.trouble(state) if isinstance(action, NumericAction) else ''
-        blocked = bool(trouble) and 'contradict' not in trouble
-        asked = tuple(substitute(each, binding) for each in conditions)
-        yield _Seen(table, numbers, state, asked, blocked)
-        if not action.applicable(state):
-            return
-        state = action.apply(state)
     yield _Seen(table, numbers, state)
+
+
+_Together = tuple[list[GroundAction], list[GroundAction]]
+"""What happens at one moment, and what asks for something until then."""
+
+
+def _moments(timed: TimedActions, plan: Plan) -> Iterator[_Together]:
+    """The moments of a plan, as far as its steps are those of the problem."""
+    durative = timed.problem.domain.durative
+    try:
+        if not durative:
+            for step in plan.steps:
+                yield timed.happenings(step, Decimal(0)), []
+            return
+        plan = timed.timed(plan)
+        steps = [
+            (timed.during(step), start, EXACT.add(start, duration))
+            for step, (start, duration) in zip(plan.steps, plan.times, strict=True)
+            if step.action in durative
+        ]
+        for time, together in timed.moments(plan):
+            yield together, [each for each, start, end in steps if start < time <= end]
+    except (KeyError, ValueError):
+        return
+
+
+def _asked(timed: TimedActions, numbers: NumberTable, action: GroundAction, state: int) -> _Seen:
+    """A state, and what an action asks there."""
+    schema = timed.schema(action)
+    names = (name for name, _ in schema.parameters)
+    binding = dict(zip(names, action.step.arguments, strict=True))
+    conditions = [schema.precondition]
+    conditions += [Forall(effect.variables, effect.condition) for effect in schema.effects]
+    conditions += [
+        Forall(effect.variables, effect.condition)
+        for effect in schema.numeric
+        if effect.target.predicate in numbers.functions
+    ]
+    trouble = action.changes.trouble(state) if isinstance(action, NumericAction) else ''
+    blocked = bool(trouble) and 'contradict' not in trouble
+    asked = tuple(substitute(each, binding) for each in conditions)
+    return _Seen(timed.table, numbers, state, asked, blocked)

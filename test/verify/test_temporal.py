@@ -27,7 +27,6 @@ from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.prompts.slots import slotted
 from safegen_ros.tasks.pddl3.task import verify_step
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import val
@@ -209,7 +208,6 @@ TIMED = '(lit) (at 3 (open)) (at 9 (not (lit))) (at 9 (not (open)))'
         ('3: (enter) [1]', '', PRECONDITION, 0, 'at 3 s the start of step 1 (enter) needs (open)'),
         ('9: (enter) [1]', '', PRECONDITION, 0,
          'at 9 s the timed literals of 9 s and the start of step 1 (enter) interfere over (open)'),
-        ('9.0005: (blink) [1]', '', PRECONDITION, 0, 'needs (lit)'),
         ('', '(within 3 (open))', SUCCESS, -1, 'all 0 steps'),
         ('', '(within 2.9 (open))', Category.SAFETY_VIOLATION, -1, 'does not, at 2.9 s'),
         ('0: (wait) [2]', '(always (lit))', Category.SAFETY_VIOLATION, -1,
@@ -267,7 +265,6 @@ def test_a_wrong_timed_literal_is_refused(literals: str, said: str) -> None:
     [
         Shield,
         lambda problem: SymbolicCell(problem).execute('wait', ()),
-        lambda problem: slotted(replace(problem, domain=FLAGS)),
         partial(solve, route='in-process'),
         partial(solve, route='fast-downward'),
         lambda problem: RunMonitor(problem, Plan(())),
@@ -413,7 +410,7 @@ def _as_val(problem: Problem) -> TemporalProof:
     proof = TemporalProof(problem)
     actions = proof.actions
 
-    whole = actions._schema
+    whole = actions.schema
 
     def schema(action: GroundAction) -> Action:
         found = whole(action)
@@ -429,7 +426,7 @@ def _as_val(problem: Problem) -> TemporalProof:
         found = touch(action)
         return replace(found, read=found.read - found.added - found.assigned)
 
-    actions._schema = schema  # type: ignore[method-assign]
+    actions.schema = schema  # type: ignore[method-assign]
     actions._touch = touched  # type: ignore[method-assign]
     return proof
 

@@ -122,6 +122,13 @@ LEVELS = """(define (domain levels) (:functions (x) (u) (z)) (:predicates (g))
   (:action more-u :parameters () :precondition (and) :effect (and (increase (u) 1))))"""
 
 
+CUT = """(define (domain levels) (:functions (x) (z)) (:predicates (g))
+  (:durative-action hold :parameters () :duration (= ?duration 2) :condition (over all (g))
+    :effect (at end (g)))
+  (:durative-action cut :parameters () :duration (= ?duration 2) :condition (and)
+    :effect (and (at start (g)) (at end (scale-down (x) 0)))))"""
+
+
 def _level(goal: str, constraint: str = '(and)') -> str:
     return (
         '(define (problem s) (:domain levels) (:init (= (x) 5) (= (z) 0)) '
@@ -214,6 +221,7 @@ CASES: dict[str, list[tuple[str, str, str, Category]]] = {
     'missing-number': [
         (LEVELS, _level('(= (u) 1)'), '(more-u)', Category.PRECONDITION_VIOLATION),
         (LEVELS, _level('(> (/ 1 (z)) 0)'), '', Category.GOAL_NOT_SATISFIED),
+        (CUT, _level('(> (x) 9)'), '0: (hold) [2] 0: (cut) [2]', Category.PRECONDITION_VIOLATION),
         (LEVELS, _level('(and)', '(sometime-before (> (u) 0) (> (x) 9))'), '(more)',
          Category.SAFETY_VIOLATION),
     ],

@@ -120,7 +120,6 @@ LAMPS = """(define (domain lamps) (:requirements :preferences :durative-actions)
     [
         ('0: (shine) [4] 1: (go) [0]', '', {}),
         ('0: (shine) [4] 4.001: (go) [0]', '', {'seen': 1}),
-        ('0: (go) [0] 0.001: (shine) [4]', '', {'seen': 1}),
         ('(shine) (go)', '', {'seen': 1}),
         ('1: (go) [0] 1.001: (shine) [4] 2: (go) [0]', '', {'seen': 1}),
         ('2: (go) [0]', '(at 1 (lit))', {}),
@@ -164,7 +163,6 @@ def test_what_is_no_preference_is_refused(
     'constraints',
     [
         '(preference w (sometime (g)))',
-        '(and (preference w (sometime (g))))',
         '(and (always (g)) (preference w (sometime (g))))',
         '(and (always (g)) (and (preference w (sometime (g)))) (sometime (g)))',
         '(forall (?x - box) (preference w (sometime (p ?x))))',
