@@ -93,6 +93,12 @@ def test_the_chart_has_the_times_and_numbers_of_the_proof(
         ]
 
 
+def test_what_the_world_does_after_the_plan_does_not_stretch_the_chart() -> None:
+    problem = TASK.problem_pddl.replace('(:init', '(:init (at 500 (free r2d2))')
+    later = load_task(problem, DOMAIN)
+    assert _chart(later, GOOD) == _chart(TASK, GOOD)
+
+
 def test_the_plan_of_an_executor_has_the_times_of_its_proof() -> None:
     steps = parse_plan(GOOD, timed=True).steps
     assert chart_of(TASK.problem, Plan(steps)) == _chart(TASK, GOOD)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from safegen_ros.errors import PlanFormatError, SafegenError
@@ -141,10 +141,11 @@ def _chart(
         (row, float(start), float(start + duration), step_words(step, problem))
         for row, step, (start, duration) in zip(rows, plan.steps, plan.times, strict=False)
     )
-    lines, known = _lines(moments)
+    end = max((end for _, _, end, _ in bars), default=float(len(plan)))
+    # What the world does by itself may come long after the plan.
+    lines, known = _lines(takewhile(lambda moment: float(moment[0]) <= end, moments))
     if not bars and not lines:
         return None
-    end = max((end for _, _, end, _ in bars), default=float(len(plan)))
     steps = tuple(bar[1:3] for bar in bars)
     if not follows(plan):
         times = sorted({time for bar in bars for time in bar[1:3]})
