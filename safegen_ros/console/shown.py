@@ -30,7 +30,7 @@ from safegen_ros.record.run import SYMBOLIC, AttemptRecord
 draw = macros('page.html', 'safegen_ros.console', PRESENT)
 """Draws a macro of the console's templates; what it returns is safe markup."""
 
-LEVELS = ('well', 'warning', 'ERROR', 'silent')
+LEVELS = ('OK', 'warning', 'ERROR', 'silent')
 """What the levels of `/diagnostics` are called."""
 
 FRESH_S = 2.0
@@ -332,8 +332,8 @@ def _links(snapshot: Snapshot, now: float) -> list[tuple[str, str, bool]]:
     told = 'not known' if not stop.known else stop.reason if stop.stopped else 'not stopped'
     rows = [
         ('stop', told, False),
-        ('last look at the arm', _age(look.heard or None, now), False),
-        ('last heartbeat of a sender', _age(snapshot.beat, now), False),
+        ('last sample of the arm', _age(look.heard or None, now), False),
+        ('last heartbeat', _age(snapshot.beat, now), False),
     ]
     if snapshot.others:
         rows.append(('goals beside the one shown', str(snapshot.others), False))

@@ -44,8 +44,7 @@ def test_runs_are_searched_and_opened_by_their_row(tmp_path: Path) -> None:
             pick = by_label['Open run']
             assert pick.visible is bool(expected)
             assert len(pick.options) == max(1, len(expected))
-        told = str(tab._table._handle.content)
-        assert 'No run fits the search.' in told
+        assert 'No run fits the search.' in str(tab._table._handle.content)
         by_label['Search'].value = GOOD
         told = str(tab._table._handle.content)
         assert '✓ SUCCESS' in told

@@ -102,9 +102,7 @@ def test_what_the_world_does_after_the_plan_does_not_stretch_the_chart() -> None
 def test_the_plan_of_an_executor_has_the_times_of_its_proof() -> None:
     steps = parse_plan(GOOD, timed=True).steps
     assert chart_of(TASK.problem, Plan(steps)) == _chart(TASK, GOOD)
-
-
-def test_steps_that_overlap_are_carried_out_by_their_moments() -> None:
+    # Steps that overlap are carried out by their moments.
     text = '0: (wait r1) [5]\n1: (wait r2) [5]\n2: (meet r1 r2) [1]'
     plan = parse_plan(text, timed=True)
     texts = [' '.join(map(str, step)) for step in steps_of_plan(plan)]
