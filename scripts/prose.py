@@ -40,7 +40,7 @@ PHRASES = {
     r'\bas it ships\b': 'by default',
 }
 _FENCE = re.compile(r'^```.*?^```', re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
+_LINK = re.compile(r'\[([^\]]*)\]\(([^)\s]+)\)')
 _APART = ('    ', '|', '#', '>')  # code, tables, headings, notes
 _CODE = re.compile(r'`[^`\n]*`')
 
@@ -76,7 +76,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r'<!--.*?-->', '', _FENCE.sub('', text), flags=re.DOTALL)
     for block in re.split(r'\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )', text):
         lines = [line for line in block.splitlines() if not line.startswith(_APART)]
-        words = ' '.join(_LINK.sub(lambda m: m[0].split(']')[0][1:], ' '.join(lines)).split())
+        words = ' '.join(_LINK.sub(lambda m: m[1], ' '.join(lines)).split())
         words = words.replace('**', '')
         yield from filter(None, re.split(r'(?<=[.!?:;])\s+(?=[A-Z`\[*"(])', words))
 
@@ -108,16 +108,20 @@ def anchors(text: str) -> set[str]:
 
 
 def dead_links(page: Path) -> Iterator[str]:
-    """Links of a page to files and headings that are not there."""
-    for link in _LINK.findall(_FENCE.sub('', page.read_text(encoding='utf-8'))):
+    """Links of a page that lead nowhere, or to another page than their text names."""
+    for text, link in _LINK.findall(_FENCE.sub('', page.read_text(encoding='utf-8'))):
         if re.match(r'[a-z]+:', link):
             continue
         name, _, anchor = link.partition('#')
         target = (page.parent / name).resolve() if name else page
-        if not target.exists() or (
-            anchor
-            and target.suffix == '.md'
-            and anchor not in anchors(target.read_text(encoding='utf-8'))
+        if (
+            not target.exists()
+            or (text.endswith('.md') and Path(text).name != target.name)
+            or (
+                anchor
+                and target.suffix == '.md'
+                and anchor not in anchors(target.read_text(encoding='utf-8'))
+            )
         ):
             yield link
 
