@@ -240,8 +240,8 @@ def verify(problem: model.Problem, plan: _Plan | Solution | str | os.PathLike[st
         )
     validator = problem.validator if isinstance(problem, Problem) else Validator(problem)
     found = validator.verify(plan)
-    given = {each.name: getattr(found, each.name) for each in fields(found)}
-    return Verdict(**given, problem=problem, text=str(plan))
+    values = {each.name: getattr(found, each.name) for each in fields(found)}
+    return Verdict(**values, problem=problem, text=str(plan))
 
 
 def _check_steps(plan: _Plan) -> None:

@@ -117,8 +117,7 @@ VERBS = {
     'sapo': VerbSpec('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
 }
 
-EXAMPLES = Path(__file__).with_name('examples.txt')
-"""Examples of each verb, one a line."""
+EXAMPLES = Path(__file__).with_name('examples.txt')  # one a line
 
 
 def load_verb(name: str) -> Any:

@@ -34,8 +34,7 @@ from safegen_ros.verdict import Category, Verdict
 MOST_STEPS, MOST_RULES, MOST_LIT = 60, 100, 200
 """Most steps that are listed at once, rules that are told, and steps that lights are drawn over."""
 
-MOST_ROWS = 1000
-"""Most steps of a plan in a table."""
+MOST_ROWS = 1000  # of the table of a plan
 
 _MARKS = {'fails': 'here it fails', 'now': 'now', 'done': 'done'}
 
