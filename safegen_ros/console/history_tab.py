@@ -165,12 +165,7 @@ class HistoryTab:
         put(self._pick, options=numbers or ('1',), visible=bool(numbers))
 
     def update(self, now: float, state: object) -> None:
-        """Moves the scrubber while a run is played, and looks for runs that have ended.
-
-        Args:
-            now: by the monotonic clock [s].
-            state: of the goals; another one brings another list.
-        """
+        """Moves the scrubber, at `now` [s]; another `state` of the goals brings another list."""
         if state != self._looked:
             self._looked = state
             threading.Thread(target=self.look, daemon=True).start()

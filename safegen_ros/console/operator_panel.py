@@ -119,10 +119,8 @@ class OperatorPanel:
         parts.doing(lambda: parts.link.say(digest, approve, parts.operator, reason))
 
     def _stop(self) -> None:
-        def stop() -> None:  # the head tells it in red, and a green line would not fit
-            self._parts.link.stop()
-
-        self._parts.doing(stop)
+        # The head tells it in red; a green line would not fit.
+        self._parts.doing(lambda: self._parts.link.stop() and None)
 
     def _cancel_goal(self) -> None:
         goal = self._parts.state.snapshot.goal

@@ -92,16 +92,14 @@ def situation(snapshot: Snapshot) -> StackSituation:
 def stop_words(stop: StopView) -> str:
     """Why nothing may move, and since when."""
     reason = stop.reason.replace(_CALLED, 'STOP was called, here or by another client')
-    if not stop.since:
-        return reason
-    return f'{reason}, at {datetime.fromtimestamp(stop.since).astimezone():%H:%M:%S}'
+    at = f', at {datetime.fromtimestamp(stop.since).astimezone():%H:%M:%S}' if stop.since else ''
+    return reason + at
 
 
 def state_words(at: StackSituation, robot: str) -> tuple[str, str]:
     """The state of the stack in a word or two, and its tone."""
-    if at.stage == 'executing' and robot == SYMBOLIC:
-        return 'Runs', 'moves'
-    return _STATES.get(at.stage, ('Plans', 'busy'))
+    word, tone = _STATES.get(at.stage, ('Plans', 'busy'))
+    return 'Runs' if word == 'MOVES' and robot == SYMBOLIC else word, tone
 
 
 def way(snapshot: Snapshot, at: StackSituation) -> list[tuple[str, str]]:
