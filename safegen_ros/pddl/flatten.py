@@ -43,6 +43,8 @@ from safegen_ros.pddl.model import (
 
 _TRUE, _FALSE = And(()), Or(())
 
+_MOST_CHANGES = 100  # of numbers in one action: what is read behind them nests as deeply
+
 
 class NotSequential(ValueError):
     """What a durative action does to numbers at its two ends is no single step; says why."""
@@ -53,8 +55,11 @@ def flatten(action: DurativeAction) -> Action:
 
     Raises:
         NotSequential: its end depends on a number that its start changes, and it cannot be said how
-            by then.
+            by then; or it changes too many.
     """
+    changes = sum(isinstance(effect, NumericEffect) for _, effect in action.effects)
+    if changes > _MOST_CHANGES:
+        raise NotSequential(f'the ends change numbers {changes} times (at most {_MOST_CHANGES})')
     names = _Names(action)
     start = _Start(action)
     end = [e for m, e in action.effects if m is Moment.AT_END and isinstance(e, Effect)]

@@ -107,6 +107,8 @@ def test_an_effect_may_depend_on_the_duration() -> None:
                  effect='(at start (increase (distance ?a ?b) 1))'),
          'an action of which the end of move depends on distance, which its start changes for '
          'other objects or under a condition'),
+        (_domain(effect=f'(and {"(at end (increase (total-cost) 1)) " * 101})'),
+         'an action of which the ends change numbers 101 times (at most 100)'),
     ],
 )  # fmt: skip
 def test_what_is_not_supported(text: str, what: str) -> None:

@@ -11,5 +11,7 @@ const name = () => {
   for (const [icon, told] of Object.entries(icons))
     for (const drawn of document.querySelectorAll('button .tabler-icon-' + icon))
       drawn.closest('button').ariaLabel ??= told;
+  for (const button of document.querySelectorAll('.mantine-Notification-closeButton'))
+    button.ariaLabel ??= 'Close the message';
 };
 new MutationObserver(() => { due ||= setTimeout(name, 100); }).observe(document, { childList: true, subtree: true });
