@@ -109,8 +109,8 @@ def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
                 item, f'{item.head!r} takes at least {least} numbers, found {found}', 'add them'
             )
         parts = [read_expression(scope, item, i) for i in range(1, len(item.items))]
-        while item.head in '-/' and len(parts) > 2:  # PDDL and other planners take two
-            parts[:2] = [Arithmetic(item.head, tuple(parts[:2]))]
+        if item.head in '-/' and len(parts) > 2:  # PDDL and other planners take two
+            parts[1:] = [Arithmetic('+' if item.head == '-' else '*', tuple(parts[1:]))]
         return Arithmetic(item.head, tuple(parts))
     return read_function(scope, parent, index)
 

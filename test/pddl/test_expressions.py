@@ -54,6 +54,19 @@ def test_numeric_effects_are_read_and_written(operator: str, value: str, around:
 
 
 @pytest.mark.parametrize(
+    ('text', 'read'),
+    [
+        ('(- (fee) 1 2 3)', '(- (fee) (+ 1 2 3))'),
+        ('(/ 12 2 3)', '(/ 12 (* 2 3))'),
+        (f'(- (fee) {"1 " * 3000})', f'(- (fee) (+ {" ".join("1" * 3000)}))'),  # no deeper
+    ],
+)
+def test_more_than_two_numbers_are_taken_away_at_once(text: str, read: str) -> None:
+    (effect,) = read_domain(_domain(f'(assign (fee) {text})')).actions['go'].numeric
+    assert expression_text(effect.value) == read
+
+
+@pytest.mark.parametrize(
     'text',
     [
         '(>= (fee) 1.5)', '(< (distance ?a ?b) (* 2 (- (fee))))', '(= (fee) (total-cost))',
