@@ -25,7 +25,6 @@ def _option(
 
     Args:
         default: where nothing is said.
-        help: for a command line.
         flag: there; of a switch that cannot be turned off it begins with dashes.
         most: the largest number; the smallest is 0.
         verbs: of `safegen` that take it.

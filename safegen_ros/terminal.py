@@ -69,7 +69,6 @@ def table(
     """A table for a console; a first cell that is that of the row before is left out.
 
     Args:
-        title: above it.
         words: headings of the first columns.
         numbers: headings of the others, which are flush right.
         rows: the cells, in which markup of rich counts.

@@ -80,7 +80,6 @@ def claim(folder: Path, made: Mapping[str, Any]) -> None:
     """Makes a folder, or goes on in one whose answers were made alike.
 
     Args:
-        folder: of the answers.
         made: how they are made, as values of JSON: the model and all that its answers depend on.
 
     Raises:
@@ -127,8 +126,6 @@ class Figures:
     """Success and failures [%].
 
     Attributes:
-        trials: number of problems.
-        success: of them, the solved ones.
         failures: by the names of `CLASSES`; those that a source does not tell are missing.
         more: what else was measured, by the names of `ComparisonTable.more`; likewise.
     """
@@ -163,7 +160,6 @@ class Line:
         group: such as a domain.
         case: such as a training stage.
         whose: such as a model.
-        figures: what was found.
     """
 
     group: str
@@ -189,18 +185,12 @@ class ComparisonTable:
     """A table with all that is needed to read and to repeat it.
 
     Attributes:
-        name: of its files.
-        title: what it shows.
         headings: of the first three columns.
-        lines: its lines.
-        facts: models, problems and seeds, for people.
         differences: what differs between our figures and those beside them.
         conditions: likewise `facts` for programs.
-        measured: every result with its groups.
         plot: `classes` for bars of all classes, `success` for successes with intervals.
         more: further columns, each with the format of its values.
         failed: what was measured and must not be; empty where all is well.
-        command: what prints it.
     """
 
     name: str

@@ -92,9 +92,7 @@ def measure_folder(
     or is not there is `unpaired`.
 
     Args:
-        folder: a collection.
         most: how many domains and how many problems are drawn at random; 0 for all of them.
-        seed: of the draw.
         told: called with the path of each file before it is read.
     """
     texts = _texts(folder)

@@ -67,7 +67,6 @@ class Measurement:
     """One measured figure.
 
     Attributes:
-        name: what was measured.
         value: the figure; None when it could not be measured, and `note` says why.
         unit: of the value, such as `us`, `plans/s`, `x` (a ratio) or `%`.
         target: what the project asks for, in the same unit; None when it asks for nothing.
@@ -102,8 +101,6 @@ class Report:
     """All figures of one run of a benchmark.
 
     Attributes:
-        benchmark: its name.
-        settings: what it was asked, the seed among it.
         measurements: the figures, in order.
         details: what else is worth keeping, plain values for JSON.
         verb: that takes it, where it is not `bench` with its name.

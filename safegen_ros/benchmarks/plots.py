@@ -114,9 +114,6 @@ class Chart:
     """Shares over sizes.
 
     Attributes:
-        title: above it all.
-        x_label: what the ticks are.
-        y_label: what the shares are of.
         ticks: the sizes, in order.
         series: by the name of a line, its share [%] for every tick; None where there is none.
         levels: by their names, shares that somebody else reports [%].

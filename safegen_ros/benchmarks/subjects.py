@@ -33,11 +33,9 @@ class Subject:
     """A model that is measured.
 
     Attributes:
-        name: what it is called in tables.
         checksum: SHA-256 of its weights.
         parameters: how many it has.
         style: how it is asked.
-        backend: what answers.
     """
 
     name: str

@@ -39,7 +39,6 @@ def node(spec: NodeSpec, namespace: str = '') -> Node:
     """One node of the table as launch wants it.
 
     Args:
-        spec: the node.
         namespace: as it was given; absolute with a slash before it.
     """
     death = {'on_exit': Shutdown(reason=f'{spec.name} ended')} if spec.required else {}
@@ -68,7 +67,6 @@ def check_names(profile: str, context: LaunchContext) -> None:
 
     Args:
         profile: name in `PROFILES`.
-        context: of the launch.
 
     Raises:
         BringupError: one is nearly an argument of the profile, which moves the real arm.

@@ -46,7 +46,6 @@ def child_environment(
     that belong to it go, and the child finds its own; every other library folder stays.
 
     Args:
-        environ: the environment to start from.
         defaults: variables to add where they are missing.
         extra: variables that win.
     """

@@ -39,8 +39,6 @@ class ArgSpec:
             parameter file.
         kind: 'text', 'int', 'float', 'path', 'params' (a parameter file) or 'model'; an empty value
             is always allowed for these and leaves the matter to the parameter file.
-        low: smallest value of a number.
-        high: largest value of a number.
     """
 
     name: str
@@ -75,7 +73,6 @@ class NodeSpec:
     """One process of the stack.
 
     Attributes:
-        name: node name.
         executable: name under `lib/safegen_ros/`, for launch_ros.
         module: Python module that `python -m` runs.
         namespace: '/' or an absolute namespace.
@@ -117,7 +114,6 @@ class Profile:
     Attributes:
         name: as in `safegen up NAME` and `launch/NAME.launch.py`.
         help: one line for `--help`.
-        args: its arguments.
         build: makes the nodes, in the order of their start, from checked arguments.
     """
 

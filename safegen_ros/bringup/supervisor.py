@@ -416,8 +416,6 @@ def up(
     """Run a profile of the table until it is stopped: `safegen up PROFILE`.
 
     Args:
-        profile: name of the profile.
-        values: its arguments.
         log_dir: see `Supervisor`.
         say: prints one line for the user.
 

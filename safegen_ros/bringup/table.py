@@ -93,7 +93,6 @@ def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tupl
     """The nodes of a profile, in the order of their start.
 
     Args:
-        profile: name of the profile.
         values: arguments that differ from their defaults; a value is taken as `str(value)`.
 
     Raises:
@@ -146,7 +145,6 @@ def node_arguments(spec: NodeSpec, overrides_file: str | None = None) -> list[st
     """What follows the module on the command line of a node, as launch_ros would write it.
 
     Args:
-        spec: the node.
         overrides_file: file with `params_yaml(spec)`, read after the other files.
     """
     words = ['--ros-args', '-r', f'__node:={spec.name}', '-r', f'__ns:={spec.namespace}']

@@ -57,10 +57,7 @@ class ConcurrentStep:
     """A step that has been proved from one posture of the cell.
 
     Attributes:
-        step: the moves.
-        way: of all arms.
         errand: what is carried, and what may be touched.
-        expected: the state that it leads to.
         number: of the posture of the cell that it begins in.
     """
 

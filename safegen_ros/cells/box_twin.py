@@ -27,7 +27,6 @@ class BoxTwin(MultiRobotCell, Closing):
     """The MuJoCo cell of a task; see `MultiRobotCell`.
 
     Args:
-        task: whose arms and boxes.
         real_time_factor: simulated seconds per second at most [1]; 0 for as fast as it can.
         seen: told what is measured, 25 times per simulated second.
     """

@@ -100,7 +100,6 @@ class MotionPlanner:
     Args:
         world: with contacts from a distance on.
         clearance: what a way keeps from everything [m].
-        seed: of the sampling.
     """
 
     def __init__(self, world: CollisionWorld, clearance: float, seed: int = 0) -> None:
@@ -246,7 +245,6 @@ def rrt_connect(
         high: most of each coordinate.
         free: whether a point (d,) is free.
         spacing: distance of the points of the way that are looked at.
-        seed: of the sampling.
 
     Returns:
         None where none is found among `MOST_LOOKS` points.

@@ -23,7 +23,6 @@ class Physics(Kinematic):
 
     Args:
         plan: whether other ways are looked for where the swing of the arms touches something.
-        seed: of these ways.
     """
 
     name = 'physics'

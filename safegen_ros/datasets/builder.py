@@ -46,9 +46,7 @@ class Builder(Generic[_R]):
     """A kind of dataset whose blocks are known from the recipe.
 
     Attributes:
-        load: reads the recipe file.
         blocks: the arguments of `compute` for every block, by split and in order.
-        compute: makes the lines of a block.
         modules: folders of the modules that decide the bytes of a block.
         summary: more files, by name, from an iterator over all lines with their places.
     """
@@ -110,7 +108,6 @@ class BlockStore:
     A block that is damaged, or was made of something else, counts as missing and is made again.
 
     Args:
-        folder: of the dataset.
         mark: tells, for a group of blocks, everything that decides their bytes.
     """
 
@@ -166,7 +163,6 @@ class BlockStore:
         """The lines of blocks in order; the missing ones are made, few of them at a time.
 
         Args:
-            workers: who computes.
             compute: makes the lines of a block from what is given.
             wanted: the blocks, without end if the caller leaves when it has enough.
 

@@ -105,7 +105,6 @@ def read_lines(
     """What each line of a JSON Lines file holds that is not blank, with file and line for messages.
 
     Args:
-        path: the file.
         fail: makes the error where it cannot be read, or a line is not JSON; adds the cure.
     """
     try:

@@ -45,7 +45,6 @@ def choose_cell(path: Path, problem: Problem, wanted: str = AUTO) -> CellChoice:
 
     Args:
         path: the problem's file, for messages.
-        problem: what is to be executed.
         wanted: one of `CELLS`, or `AUTO`. Then it is the twin, unless the task has other
             actions or more blocks than the arm and its table. A state that contradicts itself is
             no reason to leave the arm out: most likely it is a mistake.

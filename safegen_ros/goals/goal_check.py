@@ -53,11 +53,9 @@ def check_goal(
     """Compares measured poses with the goal.
 
     Args:
-        problem: the task.
         world: only its poses are used.
         joints: measured joint angles of the same moment, shape (6,) [rad]; empty when they did
             not arrive, which is a problem: without them nobody knows what the arm holds.
-        scene: geometry of the cell.
     """
     poses = {item.name: pose_from_msg(item.pose) for item in world.objects}
     missing = sorted(set(problem.objects) - set(poses))
@@ -78,7 +76,6 @@ def check_world(task: ActionTask, world: WorldState) -> GoalCheck:
     """Compares the facts that an executor has observed with the goal of a task of any world.
 
     Args:
-        task: what was asked for.
         world: only its facts are used.
     """
     if task.problem is not None:
@@ -90,7 +87,6 @@ def check_facts(problem: Problem, world: WorldState) -> GoalCheck:
     """Compares the facts of a symbolic cell with the goal.
 
     Args:
-        problem: the task.
         world: only its facts are used.
     """
     atoms = _atoms(world)

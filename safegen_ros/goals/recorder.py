@@ -99,8 +99,6 @@ class RunRecorder(Closing):
     of the record is made under the lock.
 
     Args:
-        folder: the run's folder.
-        task: what was asked.
         source: the file that the task came from.
         domain_text: the domain as it was sent; empty for a built-in one.
         spoken: the words that the task was made of, where it was.
@@ -208,7 +206,6 @@ class RunRecorder(Closing):
         """Takes in the result of the goal; what it says counts more than what was heard before.
 
         Args:
-            result: of the goal.
             interrupted: whether it is the answer to a cancel.
         """
         self._wait(lambda: self._events.ended(self._goal), MATCH_TIMEOUT_S)
@@ -313,7 +310,6 @@ def planned(
     """The result of a goal that is only planned, and its events.
 
     Args:
-        client: of the stack.
         start: sends the goal.
         show: told each event as it comes, with the record of the run up to it.
     """

@@ -47,7 +47,6 @@ class TranslatedRequest:
     """A task that was asked for in words, as it is written down.
 
     Attributes:
-        task: the request.
         events: the answers of the model, and what was understood.
     """
 
@@ -84,10 +83,8 @@ class GoalRequest:
     """The task as it was given, and what goes with its goal.
 
     Attributes:
-        path: the problem's file.
         task: what is in it, with the text as it is sent.
         domain_text: the domain as it is sent; empty for a built-in one.
-        options: of the goal.
         cell: what shall execute it; None where a stack is up already, which decides.
         plan: what to execute; None to have it planned.
         spoken: the words that the task was made of; None where there were none.

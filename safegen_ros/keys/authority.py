@@ -42,7 +42,6 @@ class Command:
         stack: the ROS domain and the namespace, such as `0/cell1`.
         name: of the command, such as `reset` or `execute_plan`.
         argument: the digest of a plan or of a goal, or what else belongs to the command.
-        reason: why.
     """
 
     stack: str
@@ -134,8 +133,6 @@ class Authority:
         """The name of whoever signed; each signature counts once.
 
         Args:
-            command: what is asked for.
-            signature: of it.
             role: that the key must have; with `SENDER`, nodes may send, too.
             nonce: which one it must be; None for one of `nonce()`.
             fresh_s: how old the signature may be [s].

@@ -27,7 +27,6 @@ class Modifier:
     Attributes:
         kind: `always`, `within`, `before` ...
         numbers: its numbers of steps.
-        condition: what it supposes.
     """
 
     kind: str

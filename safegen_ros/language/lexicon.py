@@ -71,7 +71,6 @@ class Phrasing:
     """One way to speak of a fact.
 
     Attributes:
-        predicate: the predicate of the fact.
         text: a pattern.
         agent: the argument that does it, of a pattern that tells what is done.
         passing: whether what is done is over at once, as a visit is.

@@ -65,9 +65,7 @@ class Fact:
     """How a fact is told.
 
     Attributes:
-        predicate: its predicate.
         true: whether this tells that it is true.
-        template: its words.
         words: the same in a row; a number stands for an argument.
     """
 

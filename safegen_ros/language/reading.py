@@ -49,11 +49,9 @@ class Reading:
     """Constraints, with the words that they were read from and the words that they mean.
 
     Attributes:
-        tree: the text as constraints.
         formula: the same in PDDL3.
         constraints: the same with `and` and `forall` written out; at least one.
         sentences: each of them in the words of the English format.
-        origin: who wrote the formula.
         place: `source:line:column` of the text.
     """
 

@@ -49,7 +49,6 @@ def gather_rules(
     """Reads rules from everywhere.
 
     Args:
-        problem: the problem that they are meant for.
         texts: rules in plain words or PDDL3.
         files: likewise; those that end with `.yaml` or `.yml` hold rules about attributes.
         read: who reads the texts; files are always read by `read_rules`.

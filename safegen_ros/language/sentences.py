@@ -53,7 +53,6 @@ class Sentence:
     """One sentence, and how far it was understood.
 
     Attributes:
-        text: as it was written.
         words: its words, in small letters.
         place: where it begins.
         source: file name, or a label, for messages.

@@ -154,7 +154,6 @@ class BatchRow:
             the caller.
         generator: its own random numbers, which go on where they were after an interruption.
         processors: what else decides on its tokens; they see the row without its padding.
-        ids: the tokens that are written.
         done: whether nothing more is written, because it ended or nobody waits for it.
     """
 

@@ -28,7 +28,6 @@ class ChatRequest:
     """One request.
 
     Attributes:
-        messages: the conversation.
         sampling: how to draw.
         number: of the first answer among those of the call.
         count: how many answers are asked for.

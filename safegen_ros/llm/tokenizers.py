@@ -51,7 +51,6 @@ def blank_tokenizer(texts: Iterable[str], context: int) -> PreTrainedTokenizerFa
     """The tokenizer of a corpus whose words have blanks between them; each has a token.
 
     Args:
-        texts: the corpus.
         context: longest sequence of the model, in tokens.
     """
     words = sorted({word for text in texts for word in text.split()} - set(SPECIAL_TOKENS))
@@ -119,7 +118,6 @@ def text_tokenizer(
     """The tokenizer of a corpus; `decode` gives back the very text.
 
     Args:
-        texts: the corpus.
         context: longest sequence of the model [tokens].
         most_words: how many words have a token; the rarest are spelt.
     """

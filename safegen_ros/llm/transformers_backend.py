@@ -64,7 +64,6 @@ class TransformersBackend(AnsweringBackend):
         context: longest sequence [tokens].
         ends: the tokens that end an answer.
         model: the model of `transformers`; to be called in a `turn` only.
-        tokenizer: its tokenizer.
 
     Raises:
         BackendError: the folder or a file is missing, the weights do not fit the configuration,

@@ -73,7 +73,6 @@ class ApprovalGate:
         service `~/approve` (safegen_msgs/srv/Approve): the word about a plan that waits.
 
     Args:
-        node: the planner.
         group: callback group of the service.
     """
 

@@ -48,14 +48,11 @@ class ServedGoal(Generic[Goal, Result]):
     """A goal that a node works on.
 
     Args:
-        node: the node.
-        handle: of the goal, as rclpy has it.
         result: of its action; filled in on the way.
 
     Attributes:
         id: of the goal, of its message.
         key: the same as bytes.
-        request: what was asked for.
     """
 
     def __init__(
@@ -93,9 +90,7 @@ class SafegenNode(ManagedNode):
         UNAVAILABLE: the error code of a goal while the node is not active.
         interruption: what ends this process, or deactivates the node.
         goals: queue of one running goal and no waiting one, unless a node sets another one.
-        heartbeat: of this node.
         journal: of all goals; written before anything is published.
-        diagnostics: of the parts of the node.
     """
 
     UNAVAILABLE: ClassVar[ErrorCode] = ErrorCode.GOAL_REJECTED
@@ -127,8 +122,6 @@ class SafegenNode(ManagedNode):
         """Offers an action; a goal that must not run is accepted and ends at once with the reason.
 
         Args:
-            kind: its type.
-            name: what it is called.
             execute: does a goal's work, and returns its result.
             cancel: asked before a goal is cancelled; every one may be by default.
         """

@@ -43,7 +43,6 @@ class KnownWorld:
             goal of `execute_plan`, until the tool lets go. Refused while a goal runs.
 
     Args:
-        node: the executor.
         arm: the cell of the arm; None where there is none.
         cell: that of the last goal; None before the first one.
     """

@@ -49,7 +49,6 @@ class SimulationClock:
         topic `/clock` (rosgraph_msgs/msg/Clock).
 
     Args:
-        node: publishes.
         idle: whether no goal moves the cell now.
 
     Attributes:
@@ -127,9 +126,6 @@ class CellView(Closing):
         topic `robot_description` (std_msgs/msg/String, latched): URDF of the arm; only with an arm.
         topic `~/scene` (visualization_msgs/msg/MarkerArray, latched): see `SceneMarkers`.
         topic `/clock` (rosgraph_msgs/msg/Clock): see `SimulationClock`; only of a simulated cell.
-
-    Args:
-        node: the executor.
     """
 
     def __init__(self, node: SafegenNode) -> None:

@@ -193,10 +193,8 @@ class RemoteExecutor:
 
         Args:
             goal: whose plan it is; its journal has the id before the executor does.
-            task: the task that the plan is for.
             result: a result with its plan, that of the goal or one of a step.
             approval: of the plan, for the executor; an empty one where nobody was asked.
-            notify: called with the execution's progress.
             replan: whether the caller plans anew where the world is not as proved.
             resume: whether the task is what was left by the execution before.
             step_by_step: whether it is a step, or none, of a task worked on step by step; then a
@@ -315,11 +313,7 @@ ANSWER_S = 10.0
 
 
 class CurrentWorld:
-    """Asks the executor for the last known world.
-
-    Args:
-        node: the planner.
-    """
+    """Asks the executor for the last known world."""
 
     def __init__(self, node: SafegenNode) -> None:
         self._client: Client[GetWorld.Request, GetWorld.Response] = node.create_client(

@@ -24,8 +24,6 @@ class ExecutionGoal(ServedGoal[ExecutePlan.Goal, ExecutePlan.Result]):
     """A goal of `execute_plan`.
 
     Args:
-        node: the executor.
-        handle: of the goal.
         stop: of the executor; a stop that comes ends the goal.
         cancels: keys of the goals that are to be cancelled.
     """

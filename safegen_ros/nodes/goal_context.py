@@ -32,8 +32,6 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
     """One goal of `plan_task` or `run_task`, with a watch of its client until it is closed.
 
     Args:
-        node: the planner.
-        handle: of the goal, as rclpy has it.
         result: of its action; filled in on the way.
         stop: knows of stops of the stack; one that comes ends the goal.
 

@@ -44,9 +44,6 @@ class GoalJournal:
 
     Every method raises `SafegenError` (`JOURNAL_FAILED`) where something could not be written. What
     it was about must not be done then.
-
-    Args:
-        node: whose goals they are.
     """
 
     def __init__(self, node: ManagedNode, site: Callable[[], Site]) -> None:
@@ -90,7 +87,6 @@ class GoalJournal:
 
         Args:
             goal_handle: of the goal, whose request has a task.
-            action: that it is of.
             events: what else is known by now.
             cell: what will execute it, where that is known.
             stepwise: whether it is worked on step by step.
@@ -117,9 +113,6 @@ class GoalJournal:
         """Writes down how a goal ended, as its client is about to be told.
 
         Args:
-            goal_handle: of the goal.
-            result: of its action.
-            plan: the plan that it is about.
             code: how it ended.
             message: the same in words.
         """
@@ -141,7 +134,6 @@ class GoalJournal:
 
         Args:
             stopped: which of the two.
-            reason: what brought it about.
             since: when, since the epoch [s].
         """
         if self._file is not None:

@@ -71,7 +71,6 @@ class MonitorServer:
         client of service `stop`, which is called where the executor has not stopped by itself.
 
     Args:
-        node: the validator node.
         verdict: its verdict on the text of a plan, or of a step that is taken by itself.
         bound: reads tasks with the rules of the site.
     """
@@ -206,8 +205,6 @@ class MonitorClient:
 
         Args:
             goal_id: of the goal, a `unique_identifier_msgs/UUID`.
-            goal: what was asked for.
-            steps: of its plan.
             cancelled: ends a wait.
 
         It raises `SafegenError`, with `VALIDATOR_UNAVAILABLE` where there is no validator or no

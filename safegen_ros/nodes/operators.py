@@ -33,7 +33,6 @@ class Handler:
     """What a command does.
 
     Attributes:
-        role: that is needed.
         work: told who asks, and the argument; returns what happened, or raises `SafegenError`.
     """
 

@@ -35,9 +35,6 @@ class RealArm:
     Interfaces:
         subscription `perception/world_state` (safegen_msgs/msg/WorldState): poses of all blocks
             [m] in the frame of the arm's base; only with `world:=perceived`.
-
-    Args:
-        node: the executor.
     """
 
     def __init__(self, node: SafegenNode) -> None:
@@ -56,8 +53,6 @@ class RealArm:
         """Connects to the arm that the parameters name; nothing moves.
 
         Args:
-            values: of the parameters.
-            scene: geometry and speeds.
             sample: called with every reading of the arm, and the blocks of that moment.
             rearm: whether its servos are powered and its error codes cleared; not where it is
                 stopped, which leaves that to an operator's reset.

@@ -74,7 +74,6 @@ class Rehearser:
         service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): the verdict of the twin on a plan.
 
     Args:
-        node: the executor.
         cell: the cell of the arm; None where there is none, and nothing to rehearse for.
         real: whether the arm is a real one.
     """
@@ -111,8 +110,6 @@ class Rehearser:
 
         Args:
             goal: of `execute_plan`.
-            task: what it is about.
-            steps: of its plan.
             cancelled: whether the goal is given up.
 
         Raises:

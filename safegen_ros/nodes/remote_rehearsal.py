@@ -30,11 +30,7 @@ _SILENCE_S = 10.0
 
 
 class RemoteRehearsal:
-    """The planner's side.
-
-    Args:
-        node: the planner.
-    """
+    """The planner's side."""
 
     def __init__(self, node: SafegenNode) -> None:
         self._client: Client[RehearsePlan.Request, RehearsePlan.Response] = node.create_client(

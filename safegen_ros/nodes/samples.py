@@ -49,7 +49,6 @@ class Samples(Closing):
             `base_link`; from a symbolic cell the facts that hold, and no poses.
 
     Args:
-        node: the executor.
         view: shows the same, and gives the stamps.
         unseen: the objects that are out of view.
     """

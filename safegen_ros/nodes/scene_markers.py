@@ -94,7 +94,6 @@ class SceneMarkers:
         Args:
             stamp: when it was measured.
             look: at the arm and the blocks; None where there is nothing to look at.
-            plan: what is told of the plan.
         """
         markers = [_marker('', Marker.CUBE, Pose((0.0, 0.0, 0.0)), (0.0, 0.0, 0.0), _INK)]
         markers[0].action = Marker.DELETEALL

@@ -44,7 +44,6 @@ class BoundTasks:
     A node takes a task for such a rest only if it has watched the execution that left it.
 
     Args:
-        site: the rules.
         log: takes each note about a rule that does not apply to a task.
     """
 
@@ -58,7 +57,6 @@ class BoundTasks:
         """The task of a goal, with the rules.
 
         Args:
-            message: the task.
             resume: whether it is known to be the rest of a bound task.
 
         Raises:
@@ -105,11 +103,7 @@ class BoundTasks:
 
 
 class ExecutionGate:
-    """Whether a goal of `execute_plan` comes from whoever may send it, and is approved if need be.
-
-    Args:
-        node: the executor.
-    """
+    """Whether a goal of `execute_plan` is from one who may send it, and approved if need be."""
 
     def __init__(self, node: SafegenNode) -> None:
         self._node = node

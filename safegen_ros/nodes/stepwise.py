@@ -32,7 +32,6 @@ class StepLink:
     Args:
         goal: plan, steps done, last state, times and observations are kept in its result.
         task: as the executor is to prove it.
-        executor: takes the steps.
         gate: where steps wait for an operator's approval.
     """
 

@@ -209,7 +209,6 @@ class SoleExecutor:
     """Keeps two executors of one name from moving an arm: each of them would take every goal.
 
     Args:
-        node: the executor.
         stop: stops the stack, with the reason.
     """
 

@@ -325,12 +325,7 @@ def fault_of(outcome: ExecutionOutcome, *, replan: bool, cancelled: bool) -> str
 
 
 class ProtectiveStop:
-    """Carries executions out: every fault in one of them is a stop, stored before its goal ends.
-
-    Args:
-        node: the executor.
-        stop: of the executor.
-    """
+    """Carries executions out: every fault in one of them is a stop, stored before its goal ends."""
 
     def __init__(self, node: SafegenNode, stop: StopServer) -> None:
         self._node = node

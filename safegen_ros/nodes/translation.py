@@ -49,9 +49,7 @@ class Translator:
     """The model that puts tasks in words into PDDL.
 
     Args:
-        values: of the planner's parameters.
         style: how the planner's model is asked.
-        backend: that model.
 
     Raises:
         SafegenError: parameter `translator` names a model that cannot be opened, or knows no chat.

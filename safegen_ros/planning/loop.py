@@ -50,8 +50,6 @@ class Attempt:
     Attributes:
         number: from 1, over all levels.
         source: the name of the level that proposed it; of a `Labelled` proposal its source.
-        text: what was proposed, as it came.
-        verdict: the verifier's verdict.
         seconds: from asking for the proposal to the verdict [s].
         steps: what was read from the text; none where it cannot be read.
     """
@@ -83,7 +81,6 @@ class Progress:
     Attributes:
         phase: one of these words; `searching` while the search planner is asked.
         source: the name of the level that is asked.
-        number: of the attempt.
         attempt: what was `judged`.
         detail: where a level begins, what came of those before it.
     """
@@ -201,7 +198,6 @@ def plan_with_levels(
 
     Args:
         levels: who is asked, in this order.
-        verify: the verifier.
         time_budget_s: wall-clock limit of the whole loop [s].
         cancelled: whether the caller wants to stop.
         notify: called with each phase, and of each attempt with its verdict.

@@ -20,8 +20,6 @@ class ApprovalRecord:
     Attributes:
         approved: whether the plan may be executed.
         digest: of task, plan and site rules, see `PendingPlan.msg`.
-        by: who answered.
-        reason: why.
         stack: the ROS domain and namespace in which the answer counts, such as `0/cell1`.
         public: the operator's key in the operators file then; empty without keys.
         nonce: that was signed.
@@ -90,8 +88,6 @@ def looked_at(
 
     Args:
         domain: text of the task's domain, or its name.
-        problem: text of the task.
-        form: its format.
         steps: each as a list of action, arguments, and such lists for the actions beside it.
         request: in plain words, of which a model made the task; empty where it was sent as it is.
         site: digest of the site file; empty: none.

@@ -78,9 +78,6 @@ def _signed_bytes(digest: str) -> bytes:
 class ChainWriter:
     """Signs the entries of one journal, and keeps its newest head in the state folder.
 
-    Args:
-        path: of the journal.
-
     Raises:
         RecordError: the key or the state folder cannot be used.
     """
@@ -193,7 +190,6 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
 
     Args:
         path: of the journal, for messages.
-        version: of its format.
         rows: number, time, kind, data, digest, key and signature of each entry.
         head: what is known of it.
 

@@ -97,7 +97,6 @@ class StopEvent:
 
     Attributes:
         stopped: which of the two.
-        reason: what stopped or reset it.
         since: when, in UTC, ISO 8601; what it ended may have been written down before it.
     """
 

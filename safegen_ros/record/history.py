@@ -173,7 +173,6 @@ def task_record(task: ActionTask, source: str, domain_text: str) -> TaskRecord:
     """The task as it is written down.
 
     Args:
-        task: what is asked for.
         source: the file that it came from, or who sent it.
         domain_text: PDDL of its domain; empty for a built-in one.
     """

@@ -100,7 +100,6 @@ class JournalEntry:
         number: from 0, without gaps.
         time: UTC, ISO 8601 with microseconds.
         kind: what it is, such as 'task', 'attempt', 'step' or 'end'.
-        data: its values.
     """
 
     number: int
@@ -143,7 +142,6 @@ class Journal(Closing):
         """Write an event; when this returns, it is on the disk.
 
         Args:
-            kind: what happened.
             data: values that JSON can hold.
 
         Raises:

@@ -41,7 +41,6 @@ def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[R
     A recording that a kill has cut off is read as far as it goes.
 
     Args:
-        path: the MCAP file.
         topics: only these full topic names; all when None.
 
     Raises:

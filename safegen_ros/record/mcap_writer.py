@@ -84,8 +84,6 @@ class McapRecorder(Closing):
         """Open the file and subscribe.
 
         Args:
-            node: gets the subscriptions.
-            topics: what to record.
             path: file to write; must not exist.
 
         Raises:

@@ -147,7 +147,6 @@ class _Written:
         stack: the domain and the namespace of the node.
         entries: with the events that they are.
         running: whether the node is still there.
-        signer: of the journal.
     """
 
     path: Path

@@ -65,8 +65,6 @@ class VerdictCheck:
 
     Attributes:
         what: whose verdict it is, such as 'attempt 2 (model)'.
-        recorded: as the journal has it.
-        fresh: as it is found now.
     """
 
     what: str
@@ -266,7 +264,6 @@ class ExecutionCheck:
     """An execution beside the recorded one.
 
     Attributes:
-        outcome: what happened now.
         deviation: how far the block that is farthest off lies from where it was recorded [m]; None
             where no poses were recorded.
         differences: what is not as it was recorded, in words.
@@ -305,7 +302,6 @@ def reexecute(
 
     Args:
         record: the run; `why_not_executed` says nothing of it.
-        scene: of the twin.
         stop: asked between the steps.
 
     Raises:

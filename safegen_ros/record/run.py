@@ -36,11 +36,8 @@ class TaskRecord:
     """The task as it was sent.
 
     Attributes:
-        name: name of the PDDL problem.
         source: file it came from, or the name of the client.
-        domain_name: name of the PDDL domain.
         domain: PDDL text; empty for the built-in domain of that name.
-        problem: text of the problem with its constraints.
         format: what that is written in, such as 'json'.
         pddl: PDDL of the problem where it was sent in another format; empty where not, and where
             words were not understood.
@@ -67,10 +64,8 @@ class ModelRecord:
 
     Attributes:
         name: name or folder of the model.
-        max_attempts: attempts it had.
         temperature: sampling temperature [1].
         top_p: probability mass kept by nucleus sampling [1].
-        seed: seed of the sampling.
         search_fallback: whether the search planner was allowed to answer.
     """
 
@@ -91,7 +86,6 @@ class AttemptRecord:
         source: the level that proposed it: 'model', 'shield', 'beam 4', 'search', ...
         text: the answer, in the names of the task where they could be put back.
         steps: what was read from it, each as '(action arguments)'.
-        verdict: the finding.
         seconds: from asking to the verdict [s].
         base: how many steps had been taken when it was asked for; it plans what was left then.
         replan: the number of the `ReplanRecord` whose task it plans for; 0 for that of the run.
@@ -232,7 +226,6 @@ class AnswerRecord:
     Attributes:
         reading: which of the independent translations it belongs to, from 1.
         attempt: of that reading, from 1.
-        text: as the model wrote it.
         refused: why it could not be used; empty when it could.
     """
 
@@ -247,8 +240,6 @@ class UnderstoodRecord:
     """What a task in words was understood as.
 
     Attributes:
-        name: name of the PDDL problem.
-        domain_name: name of its domain.
         domain: PDDL; empty for the built-in domain of that name.
         problem: PDDL, with all constraints.
         reading: the same in canonical words.
@@ -272,8 +263,6 @@ class RunRecord:
     Attributes:
         run_id: name of its folder.
         started: UTC, ISO 8601.
-        task: what was asked for.
-        model: who was asked.
         attempts: every answer in order.
         plan: the plan that was executed or would have been; empty when there is none.
         plan_source: the level that proposed it, or the client's name.
@@ -289,7 +278,6 @@ class RunRecord:
         message: the reason in words; empty for success.
         timings: seconds by name, such as 'planning' [s].
         versions: version by name, with the commit of the source where it is known.
-        artefacts: the files of the run.
         stepwise: whether each step was chosen after the one before, as `safegen step` does it.
         second_opinion: whether VAL had to agree with the verdicts on the attempts.
         replans: each time that the task was planned for anew, in order.

@@ -58,8 +58,6 @@ class RunLog(Closing):
     """A run that is being written down. One thread at a time may use it.
 
     Args:
-        folder: of the run.
-        task: what is asked for.
         cell: what executes, as in `RunRecord`; empty while it is not known.
         stepwise: as in `RunRecord`.
 

@@ -146,7 +146,6 @@ def jog(arm: Arm, axis: str, distance: float, scene: Scene) -> None:
     """Moves the tip a little along an axis of the base frame, tool down, slowly.
 
     Args:
-        arm: the arm.
         axis: 'x', 'y' or 'z'.
         distance: [m], at most `MAX_JOG` either way.
         scene: gives the tool length that is assumed so far.

@@ -15,7 +15,6 @@ class KeepOut:
     """A box along the axes of `base_link`.
 
     Attributes:
-        name: for messages.
         low: its lowest corner [m].
         high: its highest corner [m].
     """

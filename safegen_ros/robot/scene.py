@@ -81,7 +81,6 @@ class Scene:
     """A checked scene; lengths [m], masses [kg].
 
     Attributes:
-        arm: what stands there.
         block_size: edge of the cubes.
         block_mass: of one cube.
         tool: one of `TOOLS`.

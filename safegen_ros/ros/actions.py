@@ -52,8 +52,6 @@ class SentGoal(Closing, Generic[Result]):
     """A goal that was accepted; made by `GoalSender.send`.
 
     Attributes:
-        id: of the goal.
-        handle: of rclpy.
         future: done when the result is there.
     """
 
@@ -103,10 +101,7 @@ class GoalSender(Generic[Goal, Result, Feedback]):
 
     Args:
         node: of the sender; its executor must be spinning elsewhere.
-        heartbeat: of this process.
         heartbeats: of the others.
-        kind: type of the action.
-        name: of the action.
         server: name of the node that serves it, relative to the namespace.
         timeout_s: longest silence of that node while it works on a goal [s].
         group: callback group; one goal's feedback comes in order in an exclusive one.

@@ -34,8 +34,6 @@ def answer_of(
     """The answer to a request; call `wait_for_service` of the client before.
 
     Args:
-        client: of the service.
-        request: of the service.
         timeout_s: longest wait [s].
         what: name of the server, for messages.
         code: the error code when no answer comes.
@@ -63,7 +61,6 @@ def wait_for(
     """Waits for a future outside of the executor's own callbacks; a message is `cleaned`.
 
     Args:
-        future: what to wait for.
         timeout_s: longest wait [s].
         what: what is being waited for, for messages.
         code: the error code when it does not come.

@@ -227,7 +227,6 @@ def attempt_to_msg(
     """An attempt as message.
 
     Args:
-        attempt: the attempt.
         number: of it within its goal, from 1.
         replan: number of the replan that it is made for.
         base: steps that had been taken, where a task is worked on step by step.

@@ -61,7 +61,6 @@ class Diagnostics(Closing):
             `node: part`.
 
     Args:
-        node: publishes.
         hardware: what the node works with, such as the name of its model; asked each time.
     """
 

@@ -32,7 +32,6 @@ class Interface:
         kind: which side of it the node has.
         name: relative to the namespace, or private (`~/`), or absolute.
         type: such as `safegen_msgs/msg/Plan`.
-        about: what it is for.
         latched: whether the last message is kept for late joiners.
         when: under which setting the node has it; empty: always.
     """
@@ -49,7 +48,6 @@ class Interface:
 
         Args:
             namespace: of the node; '/' for none.
-            node: name of the node.
         """
         if self.name.startswith('/'):
             return self.name

@@ -62,7 +62,6 @@ class ManagedNode(LifecycleNodeMixin, Node):
     """A lifecycle node; subclasses say what each transition does.
 
     Args:
-        name: of the node.
         parameters: all of them; `AUTOSTART` and `REFUSE_UNKNOWN` are two.
 
     Attributes:

@@ -80,8 +80,6 @@ class HeartbeatPublisher(Closing):
         topic `heartbeat` (safegen_msgs/msg/Heartbeat).
 
     Args:
-        node: of the process.
-        state: its state.
         served: ids of the goals that it serves.
         then: called after each of the regular heartbeats.
 

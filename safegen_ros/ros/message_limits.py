@@ -32,7 +32,6 @@ def check_texts(message: Any, place: str = '') -> None:
     """Looks at every text and the length of every list of a message.
 
     Args:
-        message: of any type.
         place: the field that it stands in.
 
     Raises:

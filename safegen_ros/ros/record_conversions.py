@@ -192,9 +192,7 @@ def hear_events(
     """Subscriptions to the events of planner and executor, those of before included.
 
     Args:
-        node: that hears them.
         take: told the node, the goal and the event; those of another version are left out.
-        options: of the subscriptions.
     """
 
     def heard(name: str, message: msg.RunEvent) -> None:

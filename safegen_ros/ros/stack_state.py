@@ -37,7 +37,6 @@ class StackState:
         log: file with the output of all nodes.
         nodes: process id by full node name.
         namespace: of its nodes, absolute.
-        reason: why it is stopping.
     """
 
     domain: int
@@ -190,11 +189,7 @@ def stop_running(domain: int, timeout_s: float = 15.0, namespace: str = '/') -> 
 
 
 class Interruption:
-    """Knows what ends this process, or deactivates its node.
-
-    Args:
-        node: of this process.
-    """
+    """Knows what ends this process, or deactivates its node."""
 
     def __init__(self, node: ManagedNode) -> None:
         self._node = node

@@ -58,10 +58,8 @@ class ProcessWatch(Closing):
     instance of its name is a loss, unless it is a client: a restart, or a duplicate.
 
     Args:
-        monitor: of the heartbeats.
         who: what the process is, for the reason.
         shows: whether a heartbeat shows what is waited for.
-        rules: what counts as its loss.
 
     """
 
@@ -157,8 +155,6 @@ class ExecutionWatchdog:
     Nothing begins to move before both are known by their heartbeats.
 
     Args:
-        heartbeats: of the stack.
-        interruption: of the executor.
         stop: called with the reason.
 
     Attributes:

@@ -128,7 +128,6 @@ class Solution:
     """A plan that the validator accepts, and how it was found.
 
     Attributes:
-        plan: the plan.
         route: who answered, `IN_PROCESS`, `FAST_DOWNWARD` or `KAIROS`.
         optimal: whether no plan is shorter, which the search proved.
         seconds: what the search took, grounding and proof included [s].

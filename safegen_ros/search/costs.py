@@ -38,9 +38,6 @@ class NoStepCosts(SafegenError):
 class StepCosts:
     """What each step adds to the metric of a problem; 1 where it has none.
 
-    Args:
-        problem: the problem.
-
     Raises:
         NoStepCosts: the metric is no weighted sum of functions that grow or fall by fixed numbers.
     """

@@ -98,7 +98,6 @@ class ExactSearch:
     """Uniform-cost or greedy search.
 
     Args:
-        problem: what to solve.
         budget: what may be used.
         costs: what steps cost; None where every step costs the same.
         greedy: whether any plan will do.

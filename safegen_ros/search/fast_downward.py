@@ -86,7 +86,6 @@ def solve_with_fast_downward(
     """Finds a plan that reaches the goal and satisfies every constraint.
 
     Args:
-        problem: what to solve.
         budget: what may be used; each program may take as much memory as it allows, and the
             caller is asked some fifty times a second.
         optimal: whether the plan has to be the best by the metric, by the number of its steps where

@@ -38,7 +38,6 @@ class RelaxedPlanner:
     """Solves the relaxed task from any node of the search.
 
     Args:
-        relaxation: the relaxed task.
         consumables: the goals that need some.
         budget: asked now and then; one answer can take long in a huge task.
     """

@@ -129,7 +129,6 @@ class JoinRule:
     """How one atom leads to instances of an action.
 
     Attributes:
-        action: the name of the action.
         fits: whether the atom matches.
         start: the partial row that it gives.
         joins: what else must be found.

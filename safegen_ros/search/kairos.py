@@ -64,7 +64,6 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     """Finds a plan that reaches the goal and satisfies every constraint.
 
     Args:
-        problem: what to solve.
         budget: what may be used; the caller is asked some fifty times a second.
         optimal: whether to go on from plan to better plan, until one is proved to be the best by
             the problem's metric (by the number of its steps where it has none) or the time is over.

@@ -66,8 +66,6 @@ class ProgramResult:
 
     Attributes:
         code: its exit code, or minus the number of the signal.
-        output: what it printed.
-        errors: what it wrote to its standard error.
     """
 
     code: int
@@ -85,7 +83,6 @@ def run_program(
     """Runs a program to its end.
 
     Args:
-        command: the program's path and its arguments.
         budget: asked all the time; the program may take as much memory as it allows.
         files: what the program may open by their paths.
         stdin: its standard input; nothing by default.

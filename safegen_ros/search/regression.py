@@ -41,7 +41,6 @@ def compile_constraints(
     """Adds a problem's goal and constraints to its task.
 
     Args:
-        problem: the problem.
         task: its operators over finite-domain variables; an atom that no value stands for never
             changes. Its goal is not looked at.
         checkpoint: called often; it may raise.

@@ -186,7 +186,6 @@ def write_sas(task: SasTask, costs: Mapping[str, int] | None = None) -> str:
     """The text of a task, for Fast Downward's search component.
 
     Args:
-        task: the task.
         costs: what each operator costs, by its name; 1 each by default.
     """
     metric = str(int(costs is not None))

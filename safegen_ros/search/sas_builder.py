@@ -49,7 +49,6 @@ class OperatorBuilder:
 
     Attributes:
         name: as in a plan.
-        precondition: the facts that it needs.
         changes: for every variable that it changes, the values with their conditions.
         needs: what else must hold before it.
         demands: what must hold before it for the trajectory to stay within the constraints.

@@ -59,7 +59,6 @@ def solve(
     """Finds a plan that reaches the goal and satisfies every constraint.
 
     Args:
-        problem: what to solve.
         optimal: whether to look for the best plan by the metric, by the number of steps where the
             problem has none; the answer says whether that is proved. A plan comes sooner without.
         route: who searches. `auto` searches in this process first, and if that takes long goes on

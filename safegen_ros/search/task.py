@@ -100,7 +100,6 @@ class Successors:
     kept as one bit per action: a state is answered by one look-up per group.
 
     Args:
-        task: the task.
         without: the numbers of the actions that are left out, in ascending order.
         budget: asked while this is built.
     """

@@ -42,7 +42,6 @@ class ChatSetup:
     """How a chat model is asked.
 
     Attributes:
-        backend: the model.
         sampling: how the first answer is drawn; each later one takes the next seed.
         show: how much of a verdict it is shown.
         over: whether to stop.
@@ -69,7 +68,6 @@ class PlanningContext:
     Attributes:
         values: of the planner's parameters, for what the goal leaves open.
         goal: options of the goal: strategy, feedback, seed, max_attempts, search_fallback.
-        backend: the planner's model.
         style: how it is asked for PDDL plans.
         sampling: how the first answer for the goal is drawn.
         chat: whether it answers a chat about anything.
@@ -155,7 +153,6 @@ class StepAnswer:
     """An answer of a model that is asked for one step after the other.
 
     Attributes:
-        text: the answer.
         steps: what was read from it; none where it cannot be read.
         verdict: of the world.
         taken: steps that had been taken before.
@@ -177,7 +174,6 @@ class StepwiseRun:
 
     Attributes:
         planning: the model, and what the goal says of planning.
-        executor: takes the steps.
         answered: called with each attempt.
         prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
         most_steps: that are taken or asked for.

@@ -21,10 +21,7 @@ class WorldJob:
     """Steps for a task of any world, in its cell.
 
     Attributes:
-        task: what they are for.
         steps: from anybody.
-        cell: what carries them out.
-        monitor: judges what is observed.
         step_by_step: whether it is one step, or none, of a task worked on step by step.
         glance: what is done before the world is looked at first.
         start: in place of the preparation of the cell, where that is in the initial state already.
@@ -98,8 +95,6 @@ def prove(
     """The verdict on steps as they are, from anybody.
 
     Args:
-        task: what they are for.
-        steps: the steps.
         step_by_step: as of `ActionTask.verify`.
         verify: whose verdict on their text it is; None for that of the task.
 

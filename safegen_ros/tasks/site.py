@@ -46,8 +46,6 @@ class SiteRule:
     """A rule of the site.
 
     Attributes:
-        domain: of the tasks that it is about.
-        text: as it was written.
         formula: the same in PDDL3, with its quantifiers.
         objects: what it names; a task that lacks one of them is not bound by it.
         place: `source:line:column`.
@@ -66,7 +64,6 @@ class Site:
 
     Attributes:
         digest: SHA-256 of the file, 64 hexadecimal digits; empty without a file.
-        rules: constraints on tasks.
         approve_always: whether every plan has to be approved before it is executed.
         speed_limit: highest joint speed as a share of the highest of the arm [1].
         keep_out: boxes that the arm and what it carries must not enter.

@@ -99,7 +99,6 @@ def read_action_task(
     """The task in a text of any world.
 
     Args:
-        problem: the text.
         domain: PDDL of the domain of a PDDL task; empty for a built-in one, and for other worlds.
         format: what the text is written in: a key of `WORLDS` or of `formats.FORMATS`; empty for
             PDDL.

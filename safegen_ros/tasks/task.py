@@ -107,7 +107,6 @@ class ActionTask(Protocol):
         """The verdict on the text of a plan.
 
         Args:
-            answer: the text, whatever it is.
             step_by_step: whether it is one step, or none, of a task that is worked on step by step:
                 it has to apply and to leave all constraints satisfiable, and need not reach the
                 goal.

@@ -21,12 +21,7 @@ CHECKPOINTS = 'checkpoints'
 
 
 def shared_arguments(config: TrainConfig, out: Path) -> dict[str, Any]:
-    """The arguments that SFT and GRPO have in common.
-
-    Args:
-        config: the recipe.
-        out: the folder of the run.
-    """
+    """The arguments that SFT and GRPO have in common."""
     optimizer, budget = config.optimizer, config.budget
     gpu = torch.cuda.is_available()
     schedule = {}

@@ -30,7 +30,6 @@ def check_base(folder: Path, max_length: int) -> None:
     The library fills weights that are missing with random numbers and goes on; a run must not.
 
     Args:
-        folder: of the model.
         max_length: longest sequence that it is to read [tokens].
 
     Raises:
@@ -90,10 +89,6 @@ def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
 
 def start_weights(folder: Path, wanted: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The weights in a model folder that a new network begins with.
-
-    Args:
-        folder: of the model.
-        wanted: the weights of the network, by name.
 
     Raises:
         ConfigError: a file is missing or damaged, or a weight is missing or of another shape.

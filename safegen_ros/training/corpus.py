@@ -28,7 +28,6 @@ class Corpus:
     """Examples and what is trained on.
 
     Attributes:
-        examples: one for each problem.
         items: for each problem and format one or, with `data.repair_share`, two: `input_ids`,
             `labels`, the `number` of its example and its `weight`.
         validation: likewise of problems that are not trained on, without attempts.

@@ -29,8 +29,6 @@ def encoded(example: Example, form: str, *, repair: bool = False) -> dict[str, l
     """An example in one format as `input_ids` and `labels`; only the plan has labels.
 
     Args:
-        example: the example.
-        form: the format.
         repair: whether the prompt shows the failed attempt.
 
     Raises:

@@ -48,15 +48,11 @@ class Example:
     """A problem with the plan that is to be learned, under canonical names.
 
     Attributes:
-        row: id of the row.
-        domain: name of the domain's folder.
         bucket: easy, medium or hard.
-        reference_length: steps of the plan.
         prompts: the words of the task in each format.
         attempt: the words of a failed attempt and of the verdict on it; empty for none.
         plan: the words of the plan.
         arities: words of each step.
-        objects: every object.
         trace: the states on the way.
     """
 
@@ -76,7 +72,6 @@ def example(row: Row, repair: bool = False) -> Example:
     """What a row teaches.
 
     Args:
-        row: the row.
         repair: whether a failed attempt is wanted.
 
     Raises:

@@ -36,10 +36,7 @@ def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path
     out, so that the folder is a plain model.
 
     Args:
-        trainer: the trainer.
-        config: the recipe it was trained with.
         prompt_style: how a new network of its world is asked.
-        out: folder of the run.
 
     Returns:
         The folder, `out/model`.
@@ -61,8 +58,6 @@ def write_adapters(model: Any, config: TrainConfig, out: Path) -> Path:
 
     Args:
         model: of PEFT.
-        config: the recipe it was trained with.
-        out: folder of the run.
     """
     partial = out / f'{MODEL}.partial'
     shutil.rmtree(partial, ignore_errors=True)
@@ -96,8 +91,6 @@ def write_model(
 
     Args:
         model: a `transformers` model.
-        tokenizer: its tokenizer.
-        config: the recipe it was trained with.
         prompt_style: how a new network of its world is asked.
         out: folder of the run; `metrics.jsonl` there becomes the training log. Recipe and log of
             the model that a network started from are kept beside, as `start_*`.

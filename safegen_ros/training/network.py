@@ -67,7 +67,6 @@ def decoder_config(config: NetworkConfig, words: int = len(WORD_ID)) -> LlamaCon
     """The configuration of the network.
 
     Args:
-        config: its sizes.
         words: tokens that it knows; the marks are the first ones.
     """
     return LlamaConfig(
@@ -97,7 +96,6 @@ class TaughtDecoder(LlamaForCausalLM):
     """The network while it is trained: with state heads, and a forward pass that gives losses.
 
     Args:
-        config: of the network.
         atoms: number of atoms that the state heads speak of; 0 for no heads.
         compiled: whether the layers are compiled, which takes half a minute at the first step.
     """
@@ -152,10 +150,6 @@ class StateHeads(nn.Module):
     Before each word of the plan it says which atoms are true, how many steps are left, and where
     the automaton of each constraint stands. That costs little and teaches the decoder to keep
     track of the world.
-
-    Args:
-        width: size of the hidden state.
-        atoms: number of atoms.
     """
 
     def __init__(self, width: int, atoms: int) -> None:

@@ -28,8 +28,6 @@ class TrainingPair:
 
     Attributes:
         prompt: the messages that ask.
-        answer: the plan as the model should write it.
-        domain: name of the domain's folder.
         weight: how often it is taken, compared with others of its domain.
     """
 
@@ -45,7 +43,6 @@ def instruction_pairs(
     """A row in each format, and with a repair share once more with a failed attempt.
 
     Args:
-        row: the row.
         style: how the model is asked.
         formats: the weight of each format.
         repair_share: share of the weight that goes to prompts with an attempt.
@@ -74,7 +71,6 @@ def for_all_rows(function: Callable[[Row], Result], rows: Sequence[Row]) -> list
 
     Args:
         function: one that can be sent to another process.
-        rows: the rows.
     """
     workers = min(os.cpu_count() or 1, -(-len(rows) // _SHARE_OF_A_WORKER))
     if workers < 2:

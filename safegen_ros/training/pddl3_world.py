@@ -25,11 +25,7 @@ from safegen_ros.training.world import Material, Prompts, asking_that_fit
 
 
 class Pddl3World:
-    """See `World`.
-
-    Args:
-        config: the recipe.
-    """
+    """See `World`."""
 
     prompt_style = 'words'
 
@@ -89,9 +85,7 @@ def enough_rows(rows: Sequence[Row], asked: int, seed: int) -> list[Row]:
     To make the prompts of all rows of a large dataset takes longer than to train on a few.
 
     Args:
-        rows: the rows.
         asked: how many prompts the whole run reads.
-        seed: of the choice.
 
     Returns:
         The rows in their order; those of a domain are all there when there are few.

@@ -78,7 +78,6 @@ def plan_reward(
     Args:
         rows: the problems; a prompt names its own by `number`.
         style: how the model writes plans.
-        intervals: the rewards.
 
     Returns:
         A function of completions, each a list of messages of which the last is the answer, and

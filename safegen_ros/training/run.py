@@ -45,11 +45,7 @@ _WRITERS = ('PytorchStreamWriter', 'unexpected pos', 'open file failed')  # of t
 
 @contextmanager
 def named_failures(out: Path) -> Iterator[None]:
-    """Turns a lack of memory or disk into a `SafegenError`.
-
-    Args:
-        out: the folder of the run.
-    """
+    """Turns a lack of memory or disk into a `SafegenError`."""
     try:
         yield
     except torch.OutOfMemoryError as error:

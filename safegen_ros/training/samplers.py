@@ -25,7 +25,6 @@ class BalancedSampler(Sampler[int]):
         domains: the domain of every item.
         lengths: the length of every item [tokens].
         weights: how often each item is taken, compared with others of its domain.
-        batch: items in a batch.
         seed: of the order.
         shares: how often each domain is taken, compared with the others; 1 where it is not named.
     """
@@ -123,7 +122,6 @@ class CurriculumSampler(Sampler[int]):
         weights: how often it is taken, compared with others of its domain and bucket.
         phases: how the buckets are mixed.
         shape: how the trainer reads.
-        seed: of the choice.
     """
 
     def __init__(

@@ -39,7 +39,6 @@ class MuonWithAdamW(Optimizer):
 
     Args:
         parameters: of the network, by name.
-        lr: learning rate.
         weight_decay: on matrices only.
         betas: decays of AdamW's moments.
     """
@@ -143,13 +142,7 @@ class LossesTrainer(BalancedTrainer):
 
 
 class WordTrainer(LossesTrainer):
-    """Trains a new network on the words of its world, with its state heads.
-
-    Args:
-        material: what it learns from.
-        config: the recipe.
-        out: the folder of the run.
-    """
+    """Trains a new network on the words of its world, with its state heads."""
 
     def __init__(self, material: Material, config: TrainConfig, out: Path) -> None:
         network = config.model.network or NetworkConfig()
@@ -206,11 +199,6 @@ class WordTrainer(LossesTrainer):
 
 def sft_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> SFTTrainer:
     """The trainer of a recipe of stage `sft`.
-
-    Args:
-        config: the recipe.
-        world: what it learns from.
-        out: the folder of the run.
 
     Raises:
         SafegenError: the dataset or the model is no good.

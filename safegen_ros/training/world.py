@@ -101,7 +101,6 @@ class TrainingWorld(Protocol):
         """What GRPO asks, of which there is twice as much as it reads, where there is.
 
         Args:
-            tokenizer: of the model.
             asked: prompts that the whole run reads.
 
         Raises:

@@ -46,19 +46,13 @@ class TrialRecord:
     """A run, as it is kept.
 
     Attributes:
-        id: of the task.
-        split: of the task.
         trial: which run of the task, from 0.
-        objects: of the task.
         finding: the name of what became of it.
         steps: of a plan that solves the task; 0 otherwise.
         parallelism: most robots at once in it.
         optimal: steps of the plan of the optimal planner; 0 for a task that has none.
         paper_steps: steps of the plan of the planner of the paper; 0 where it finds none.
-        attempts: answers that were drawn.
         reward: as of `reward.reward`, measured by the optimal plan.
-        reason: what was wrong.
-        answers: the texts.
         level: what the last answer came from, such as `model` or `beam 2`; empty without one.
     """
 
@@ -88,7 +82,6 @@ def spread(rows: Sequence[BoxNetRow], most: int) -> Sequence[BoxNetRow]:
     """Rows from all over a split, which is in the order of sizes and numbers of objects.
 
     Args:
-        rows: of the split.
         most: how many at most; 0 for all.
     """
     if not 0 < most < len(rows):
@@ -112,16 +105,11 @@ def run_rows(
     """Has a model plan each task; runs that are kept in the folder are not made again.
 
     Args:
-        rows: the tasks.
-        backend: the model.
         sampling: how it answers; each run has seeds of its own that follow from it.
         options: how it is asked.
         folder: where the runs are kept.
         model: which one it is, such as the checksum of its weights.
-        trials: runs of each task.
-        at_once: runs under way together.
         style: how a map is put to the model; that of chat models by default.
-        notify: told of the progress.
 
     Returns:
         The runs, in the order of the tasks.

@@ -52,9 +52,7 @@ class DepthCase:
     """A step that all depths have judged.
 
     Attributes:
-        analytic: what the rules find.
         kinematic: what arms of real shape find.
-        physics: what MuJoCo finds.
         planned: whether another way than the swing was found.
         ran: whether it was run in simulation: None where physics refuses it, else whether it ended
             where it should, without a contact.
@@ -86,12 +84,8 @@ def random_cases(
     """Random steps in random states, judged at every depth.
 
     Args:
-        arm: kind of the arms.
-        count: steps.
-        seed: of tasks, states, steps, and ways.
         run: whether steps that physics takes are run in simulation.
         swing_only: whether physics looks for no other way than the swing.
-        notify: told of the progress.
     """
     random = Random(f'{seed} {arm}')  # noqa: S311  # no secret
     physics = Physics(plan=not swing_only, seed=seed)

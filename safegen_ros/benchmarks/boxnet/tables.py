@@ -96,8 +96,6 @@ class Asked:
     """A model, and how it is asked.
 
     Attributes:
-        name: what it is called in tables.
-        backend: what answers.
         style: how a map is put to it.
         splits: that it is asked about, each with names of `SHIELDS`.
         model: which one it is; see `run_rows`.
@@ -135,12 +133,8 @@ class BoxnetStudy:
     """How much is asked, and how.
 
     Attributes:
-        data: folder of the dataset.
-        work: folder in which all runs are kept.
         sampling: how answers are drawn.
-        trials: runs of each task.
         rows: most tasks of each split, from all over it; 0 for all.
-        at_once: runs under way together.
     """
 
     data: Path

@@ -66,10 +66,8 @@ class Contestant:
     """Somebody who is measured.
 
     Attributes:
-        name: for people.
         make: an agent for the run of a number.
         options: how its runs are played, apart from setting and words.
-        tables: of which tables it is a part.
         chance: whether its runs can differ; where they cannot, one is enough.
     """
 
@@ -87,7 +85,6 @@ class Rates:
     Attributes:
         csr: the share of successes of each run, in [0, 1].
         gsr: the mean share of sub-goals of each run, in [0, 1].
-        episodes: all runs of all tasks.
     """
 
     csr: tuple[float, ...]
@@ -183,13 +180,9 @@ def compare(
     """Tables 2 and 3 with the paper's figures.
 
     Args:
-        contestants: whom to measure.
         tables: 2, 3 or both.
         runs: how often.
         compat: how constraints are counted, and the steps of a run.
-        arguments: of the command, to repeat it.
-        tasks: on what.
-        notify: told of the progress.
     """
     plan = [(table, c) for table in tables for c in contestants if table in c.tables]
     cases = {table: _cases(table) for table in tables}

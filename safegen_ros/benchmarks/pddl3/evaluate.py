@@ -40,7 +40,6 @@ class Result:
 
     Attributes:
         mode: one of `MODES`.
-        problems: what was asked for.
         verdicts: the last verdict on each of them.
         attempts: how many there were.
         steps_over_optimal: mean of plan length over shortest length, on the solved problems whose
@@ -100,10 +99,8 @@ class Exam:
     """Problems with their validators, put to models.
 
     Args:
-        problems: what to solve.
         seed: seed of the sampling; a batch draws with a seed made from it, the number of the try
             and the place of the batch.
-        batch: problems that are answered together.
         max_new_tokens: longest answer [tokens].
     """
 
@@ -133,10 +130,8 @@ class Exam:
         """Measures a model in one mode.
 
         Args:
-            subject: the model.
             mode: one of `MODES`; `untrained` draws like `sampled`.
             form: the format that the problems are put in, a key of `FORMATS`.
-            attempts: tries at each problem.
             notify: told after every batch.
 
         Raises:
@@ -269,14 +264,11 @@ def evaluate(
     """Measures a model.
 
     Args:
-        model_dir: folder of the model.
         problems: what to solve, see `load_problems`.
-        seed: seed of the sampling.
         source: where the problems come from, for the report.
         form: the format that the problems are put in, a key of `FORMATS`.
         modes: which of `MODES`, in this order.
         max_attempts: tries in the modes `feedback` and `resample`.
-        batch: problems that are answered together.
         max_new_tokens: longest answer [tokens].
         device: `cpu`, `cuda` or `auto`.
         notify: told of the mode, the attempts done and the attempts expected.

@@ -50,10 +50,6 @@ class Side:
     """One half of the figure.
 
     Attributes:
-        title: what plan it is.
-        plan: the plan.
-        verdict: what the validator says of it.
-        rehearsal: what came of it on the twin.
         looks: the number of the step, from 0, and the twin in it, 25 times per simulated second.
     """
 
@@ -100,9 +96,6 @@ def figure6(
 
     Args:
         task: with a constraint that a shortest plan for its goal breaks.
-        scene: the cell.
-        subject: the model of the planning loop.
-        seed: of its sampling.
         time_budget_s: of the planning loop [s].
 
     Returns:

@@ -59,11 +59,8 @@ def table4(
     """Table IV: success and attempts of the planning loop, by domain and strategy.
 
     Args:
-        subject: the model.
         model_dir: its folder, of which an untrained network is made.
-        options: what to measure on, and how.
         loop: how goals are planned.
-        split: the split of the dataset.
         controls: problems of each domain that the untrained network is put, which takes most of
             the time; 0 for all.
 
@@ -212,10 +209,8 @@ def safety(
     worth nothing.
 
     Args:
-        subject: the model.
         options: seed and the like; no dataset is read.
         loop: how goals are planned.
-        count: problems for each strategy.
         cases: where a plan that VAL refuses is saved.
 
     Returns:

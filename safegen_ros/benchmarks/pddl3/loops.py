@@ -89,11 +89,9 @@ class Planned:
     """What came of one goal.
 
     Attributes:
-        problem: what was asked for.
         verdict: the last one; `UNKNOWN` when there was no attempt.
         attempts: how many plans were judged.
         answered: the level whose plan was proved; empty when none was.
-        length: steps of that plan.
         code: how the loop ended.
         seconds: wall-clock time of the loop [s].
         cpu_s: processor time of this process in it [s].
@@ -126,11 +124,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class LoopResult(Result):
-    """What came of one strategy, which is its `mode`; `verdicts` are the last ones.
-
-    Attributes:
-        goals: what came of each goal.
-    """
+    """What came of one strategy, which is its `mode`; `verdicts` are the last ones."""
 
     goals: tuple[Planned, ...]
 
@@ -208,8 +202,6 @@ def plan_goal(
     """Plans one goal as the planner node does.
 
     Args:
-        task: what to plan.
-        subject: the model.
         strategy: who is asked, as of `tasks.pddl3.planning.strategy`.
         sampling: of the first attempt.
         options: how; its strategies play no part.

@@ -34,7 +34,6 @@ class Neighbour:
     """What was copied for a problem.
 
     Attributes:
-        row: name of the training row.
         similarity: the Jaccard index, in [0, 1].
         plan: its plan in the names of the test problem; objects that this lacks keep the canonical
             names.

@@ -41,14 +41,10 @@ class TestProblem:
     """One problem of a measurement, with what results are grouped by.
 
     Attributes:
-        domain: name of the domain's folder.
-        family: its constraint family.
         operators: the PDDL3 operators of its constraints.
-        size: every size parameter with its value.
         paper_size: whether its size is one of table VIII of SafeGen-LLM.
         bucket: easy, medium or hard among the training rows of the domain; empty when unknown.
         reference_length: steps of a shortest safe plan; 0 when unknown.
-        problem: the problem itself.
     """
 
     __test__ = False
@@ -79,10 +75,8 @@ class Source:
     """Where problems come from.
 
     Attributes:
-        name: name of the dataset.
         manifest: SHA-256 of its manifest, which stands for every byte of it; empty for problems
             that are in no dataset.
-        seed: what its problems were drawn from.
         split: name of the split, or what was made of the recipe instead.
     """
 
@@ -129,8 +123,6 @@ def load_problems(
     """The problems of a split, in the order of the file.
 
     Args:
-        folder: the dataset.
-        split: name of the split.
         domains: only these domains; empty for all.
         most: of each domain, the first ones only; 0 for all.
 
@@ -200,7 +192,6 @@ def draw_larger(recipe: Recipe, seed: int, count: int, sizes: Sizes = LARGER) ->
     Args:
         recipe: of the dataset whose families are taken.
         seed: the same arguments give the same problems.
-        count: problems of each size.
         sizes: the sizes of every domain; domains that the recipe lacks are left out.
 
     Raises:

@@ -45,7 +45,6 @@ def table2(subjects: Iterable[Subject], options: StudyOptions) -> ComparisonTabl
     Args:
         subjects: the models under the names of `subjects.STAGES`; one is done with before the next
             one is taken.
-        options: what to measure on, and how.
     """
     study = Study.of_split(StudyRecord(options))
     results = {subject.name: _modes(study, subject) for subject in subjects}
@@ -142,9 +141,7 @@ def larger(
     """Problems that are larger than those of training.
 
     Args:
-        subject: the model.
         options: the dataset gives the families, and its recipe the sizes of training.
-        count: problems of each size.
         loop: strategies that are measured, too, if there are any.
         domains: only these domains; empty for all.
 

@@ -35,10 +35,8 @@ class StudyOptions:
     """What to measure on, and how.
 
     Attributes:
-        data: folder of a dataset.
         seed: of the sampling, and of problems that are drawn.
         most: problems of each domain at most; 0 for all.
-        batch: problems that are answered together.
         max_new_tokens: longest answer [tokens].
         device: `cpu`, `cuda` or `auto`.
         notify: told what is measured, and how far it is.
@@ -58,14 +56,12 @@ class StudyRecord:
     """What was measured, by which models and on what.
 
     Attributes:
-        options: how.
         sources: where problems came from, with their number.
         models: what tells each model from others, by its name.
         words: whether all of them read words under canonical names.
         training: what was copied from, in the study that copies.
         single_shot: whether single answers were asked for.
         loop: how the planning loop was run, where it was.
-        results: every result, with what it is of.
         counts: what was counted where problems were not kept.
     """
 
@@ -237,9 +233,6 @@ class Study:
         """Measures the planning loop with a model.
 
         Args:
-            subject: the model.
-            strategy: who is asked for plans.
-            loop: how.
             most: of each domain, the first problems only; 0 for all.
 
         Raises:

@@ -34,7 +34,6 @@ def choose(
     """Rows of a file, by chance and in its order; all of them for 0.
 
     Args:
-        rows: the file.
         most: how many at most.
         seed: the same seed chooses the same rows.
         domains: only rows of these; of all when there is none.
@@ -72,14 +71,10 @@ def answer_rows(
     """Asks for each row once, with the prompt of `nl_to_pddl` and no second chance.
 
     Args:
-        pairs: what to translate.
-        backend: the model.
         sampling: how it answers.
         folder: where the answers go; those that are there already are not asked for again.
         model: which model that is and what holds it, such as the checksum of its weights.
-        batch: rows that are answered together.
         style: how the model is asked; as a chat model when None.
-        notify: told of the progress.
 
     Returns:
         The file of all rows with their answers, in the order of `pairs`, for

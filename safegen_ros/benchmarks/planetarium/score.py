@@ -52,9 +52,6 @@ class Answer:
     """A problem that was asked for, and what a model wrote.
 
     Attributes:
-        id: of the row, or its place.
-        wanted: the problem.
-        answer: what the model wrote.
         placeholder: whether the objects in the goal are placeholders.
         abstraction: one of `ABSTRACTIONS`, or empty where it is not known.
     """
@@ -127,7 +124,6 @@ class Shares:
     """How many answers of a group meet each metric.
 
     Attributes:
-        trials: answers.
         enforced: of them those that meet each metric.
         tolerant: likewise with typing tolerated.
     """
@@ -222,9 +218,7 @@ def score(
     """Judges answers one after the other.
 
     Args:
-        rows: the answers.
         source: where they come from, for people.
-        tell: told of each.
         compat: as of `compare`: who says what is correct.
 
     Raises:

@@ -70,10 +70,7 @@ def measure(
         plain: answers one call after the other, with `generate` of its library.
         shared: the same model, which may answer calls together.
         style: how the model is asked.
-        problems: of each domain, of the paper's sizes.
         strategy: levels that are asked for a plan, as of `levels.level_names`.
-        seed: of problems and answers.
-        notify: told of the progress.
 
     Raises:
         SafegenError: the model cannot answer, the strategy names no level, or the model can be

@@ -30,10 +30,6 @@ class Case:
     """A problem with plans to judge.
 
     Attributes:
-        domain: name of its kit.
-        domain_text: PDDL of its domain.
-        problem_text: PDDL of the problem.
-        problem: the same, read.
         plans: texts of plans, all different; some valid, some not.
     """
 
@@ -51,7 +47,6 @@ def draw_cases(problems: int, plans: int, seed: int, notify: Notify) -> list[Cas
         problems: how many of each domain.
         plans: how many of each problem, at most.
         seed: the same arguments give the same cases, as long as no search meets its time limit.
-        notify: told of the progress.
     """
     found: list[Case] = []
     total = problems * len(kits())

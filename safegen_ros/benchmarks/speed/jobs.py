@@ -40,11 +40,6 @@ class SolverJob:
     """One problem for one solver.
 
     Attributes:
-        domain: name of the kit.
-        family: its constraint family.
-        size: value of every size parameter.
-        seed: of the problem.
-        route: who solves it.
         optimal: whether a shortest plan is asked for.
         time_limit_s: wall-clock limit [s].
         memory_limit_mb: memory limit [MiB].
@@ -70,13 +65,11 @@ class SolverOutcome:
     """What became of a job.
 
     Attributes:
-        job: the job.
         status: `solved`, `unsolvable`, `limit`, `failed` (the route refused or is missing) or
             `died` (the process did, or it went far beyond its limit).
         seconds: time that it took [s].
         steps: length of the plan; 0 without one.
         proved: whether that length was proved to be the least.
-        route: who answered.
         expanded: situations that were expanded; 0 where the route does not tell.
         message: why there is no plan.
     """

@@ -33,8 +33,6 @@ class TextPair:
     """Two texts, and what is to come out.
 
     Attributes:
-        domain: of both.
-        one: a problem in PDDL.
         other: with other names and in another order; and where they differ with one condition of
             the goal left out.
         equivalent: whether they are; None where what was left out may follow from the rest.

@@ -43,8 +43,6 @@ class PlannerSettings:
 
     Attributes:
         problems: of each domain, or with --figure3 of each size; constraint families take turns.
-        routes: who solves them.
-        seed: of the problems.
         time_limit_s: for each problem [s].
         memory_limit_mb: for each problem [MiB].
         processes: problems that are solved at once.
@@ -92,7 +90,6 @@ def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> R
     Args:
         settings: how much to measure.
         folder: of the run; outcomes that it holds are not measured again.
-        notify: told of every outcome.
 
     Raises:
         SafegenError: the journal in the folder is none.
@@ -135,8 +132,6 @@ class Regime:
     """A domain of figure 3.
 
     Attributes:
-        domain: name of its kit.
-        parameter: the size that grows.
         bins: its values.
         fixed: the other sizes.
         paper: share of problems that each planner solves in the paper [%] (section V-B).

@@ -134,9 +134,6 @@ def along(shield: TextShield, ids: Sequence[int], plan: Plan, scores: Any) -> It
     """Writes tokens under a shield; the processor time of each of them [us].
 
     Args:
-        shield: of the problem.
-        ids: the tokens, with that of the end.
-        plan: what they say.
         scores: of a model, shape (1, number of tokens).
 
     Raises:

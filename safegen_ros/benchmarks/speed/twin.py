@@ -33,7 +33,6 @@ class TowerRun:
     Attributes:
         said: what went wrong; empty when the tower stands.
         off_m: how far the block that is farthest off stands from the lowest one, in the plane [m].
-        steps: of the plan.
         simulated_s: time that the arm took [s].
         wall_s: time that the twin took for it [s].
     """
@@ -57,9 +56,7 @@ def build_towers(
     """Builds towers from blocks that stand about their slots.
 
     Args:
-        scene: the cell.
         count: how many towers.
-        height: blocks of each.
         sigma_m: standard deviation of where the arm goes in x and y, at each pick and each place,
             half of it in z [m]; normally distributed.
         seed: of order, places and errors.
@@ -132,10 +129,8 @@ def measure(
 
     Args:
         towers: how many.
-        height: blocks of each.
         sigma_mm: standard deviation of every pick and place [mm].
         scene: file of the cell; the shipped one when None.
-        seed: of places and errors.
         notify: told after each tower.
 
     Raises:

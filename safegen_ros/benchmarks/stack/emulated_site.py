@@ -37,9 +37,6 @@ class EmulatedSite(Closing):
         twin: the arm that the emulator moves; stays the caller's.
         transport: serial, tcp or ssh.
         folder: an empty one.
-        seed: of random faults.
-        link_timeout_s: of the agent.
-        hang_timeout_s: of the agent.
 
     Attributes:
         serial_port: link to the serial port, which stays when the arm is plugged in again.
@@ -83,7 +80,6 @@ class EmulatedSite(Closing):
 
         Args:
             above: a process above a local agent; over SSH it is that of the server.
-            module: of the agent.
         """
         if self.ssh is not None:
             return self.ssh.agent_pid(module)

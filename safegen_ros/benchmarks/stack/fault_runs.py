@@ -64,7 +64,6 @@ class FaultRun:
     """How one run ended.
 
     Attributes:
-        seed: of everything random in it.
         fault: name of the fault, one of `FAULTS`.
         transport: serial, tcp or ssh.
         called: whether an operator stopped the arm, too.

@@ -50,7 +50,6 @@ class Answered:
     """What became of a goal.
 
     Attributes:
-        number: of the goal.
         id: as ROS names it; empty where it was not accepted.
         seconds: from sending it to its result [s].
         fault: what is wrong with the answer; empty when it is right.

@@ -161,7 +161,6 @@ def agent_process(above: int, module: str) -> int:
     """The newest process that runs a module of the agent: a given one, or one below it.
 
     Args:
-        above: the given one.
         module: 'serve', which moves the arm, or 'main', its guard.
 
     Raises:

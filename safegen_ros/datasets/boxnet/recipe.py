@@ -29,12 +29,9 @@ class Split:
     """Tasks of some sizes.
 
     Attributes:
-        name: of its file.
         variant: one of `draw.VARIANTS`.
         held_out: whether its tasks are for tests.
-        sizes: of the maps.
         objects: how many there may be.
-        rows: tasks in all.
         each: most of one size and number of objects.
         arm: kind of the arms, a key of `FAMILIES`, for BoxNet3D; empty for BoxNet2D.
     """
@@ -54,9 +51,7 @@ class BoxnetRecipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
-        name: of the dataset.
         seed: another one draws other tasks.
-        splits: its parts.
         version: of the way from a recipe to a dataset.
     """
 
@@ -79,8 +74,6 @@ class Block:
     """Tasks of one size, made together.
 
     Attributes:
-        split: that they belong to.
-        size: of the maps.
         objects: how many.
         rows: most tasks.
     """

@@ -31,8 +31,6 @@ class BoxNetRow:
     """A row.
 
     Attributes:
-        split: its split.
-        task: its task.
         plan: of the optimal planner; None for a task that has none.
         lower_bound: no plan has fewer steps; 0 for a task without a plan.
         paper_steps: steps of the plan of the paper's planner; None where it finds none.

@@ -33,7 +33,6 @@ class Traces:
 
     Attributes:
         name: of the file, in the folder of the dataset.
-        count: of traces.
         words: of an answer, mean.
     """
 

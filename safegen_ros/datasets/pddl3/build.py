@@ -31,8 +31,6 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
 
     Args:
         folder: where; what an earlier build of the same recipe has left there is used.
-        recipe: of what.
-        workers: who makes the blocks.
         notify: told how many rows are there.
 
     Returns:
@@ -88,8 +86,6 @@ def build_shard(
 
     Args:
         folder: where; shards may share it, or theirs are put together later.
-        recipe: of what.
-        workers: who makes the blocks.
         notify: told how many blocks are done.
         index: of the shard, from 0.
         of: how many shards there are.

@@ -26,11 +26,7 @@ class Row:
 
     Attributes:
         id: its name, which is the problem's name in every format, too.
-        split: the split that it belongs to.
-        domain: name of the domain's folder.
-        family: its constraint family.
         operators: the PDDL3 operators of its constraints, each once, in order.
-        size: every size parameter with its value.
         paper_size: whether its size is one of table VIII of SafeGen-LLM.
         number: of the candidate that it was.
         renamed_from: the training row whose problem it is in other words; empty for all others.
@@ -39,7 +35,6 @@ class Row:
         json: likewise in JSON.
         english: likewise in English.
         plan: a shortest safe plan, one step on each line.
-        reference_length: its number of steps.
         unconstrained_plan: a shortest plan when safety does not count; it breaks a constraint.
         difficulty: the score of `difficulty.difficulty` [steps, roughly].
         bucket: easy, medium or hard among the training rows of the domain.

@@ -72,8 +72,7 @@ class SplitStatistics:
     Attributes:
         rows: how many.
         paper_rows: how many of them have a size of table VIII of SafeGen-LLM.
-        ranges: of the sizes.
-        paper_ranges: likewise of the rows that have a size of the paper.
+        paper_ranges: those of the rows that have a size of the paper.
         sizes: rows of each size, `4 locations, 2 cars`.
         families: rows of each constraint family.
         operators: rows that use each PDDL3 operator.

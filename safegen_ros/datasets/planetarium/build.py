@@ -51,8 +51,6 @@ def check_description(text: str, problem: Problem, placeholder: bool) -> None:
     """Checks that a description means a problem.
 
     Args:
-        text: the description.
-        problem: what it should mean.
         placeholder: whether the objects in the goal are placeholders.
 
     Raises:

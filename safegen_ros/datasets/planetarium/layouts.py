@@ -106,7 +106,6 @@ class LayoutTask:
     """A configuration to start from and one to reach.
 
     Attributes:
-        domain: name of the domain.
         start: name of the configuration.
         goal: likewise.
         split: `train` or `test`.

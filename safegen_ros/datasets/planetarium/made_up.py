@@ -43,7 +43,6 @@ class MadeUp:
 
     Attributes:
         domain: it has no actions.
-        text: the description.
         objects: how many of each kind.
         init: the initial state in the order of the text.
         goal: likewise.

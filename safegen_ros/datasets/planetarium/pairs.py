@@ -49,8 +49,6 @@ class Pair:
     """A description with its problem, in the order of the fields of its line.
 
     Attributes:
-        id: of the row.
-        domain: name of the domain.
         split: `train`, or `test` for configurations that training does not have.
         start: configuration of the initial state.
         goal: configuration of the goal.
@@ -59,7 +57,6 @@ class Pair:
         propositions: in the initial state and the goal.
         size: one of `SIZES`.
         fold: a number below five, the same for all descriptions of a problem.
-        text: the description.
         problem: the problem in PDDL.
     """
 
@@ -112,7 +109,6 @@ def make_pairs(task: LayoutTask, number: int, count: int, shuffled: bool, seed: 
     """The rows of a problem.
 
     Args:
-        task: its task.
         number: of the problem within its task.
         count: how many of the task's descriptions are wanted, from the first one.
         shuffled: whether explicit descriptions tell their atoms in a random order.

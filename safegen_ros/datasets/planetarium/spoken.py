@@ -119,13 +119,7 @@ _DOWNWARDS = (
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A request about an observed world.
-
-    Attributes:
-        start: the world.
-        text: the request.
-        goal: what it asks for.
-    """
+    """A request about an observed world."""
 
     start: Problem
     text: str

@@ -54,9 +54,6 @@ class StepBeam:
 
     Args:
         model: a causal language model of `transformers`, in evaluation mode.
-        tokenizer: its tokenizer.
-        prompt: the tokens of the prompt.
-        shield: the problem's shield.
         syntax: how the model writes the problem's steps.
         ends: the tokens with which the model ends an answer.
         context: longest sequence of the model, in tokens.
@@ -227,7 +224,6 @@ class StepBeam:
         """The candidates with their scores, from one call of the model.
 
         Args:
-            candidates: next steps.
             nodes: the nodes that grew at this level, by parent and token; new ones are added.
         """
         tree = self._grown

@@ -47,7 +47,6 @@ class StepChoices:
             choices.take(ask(choices.text, choices.offered))
 
     Args:
-        shield: the problem's shield.
         syntax: how steps are written.
         go_on: whether a plan may go on where it could end.
         avoid_visited: whether to leave out steps back to a situation that the plan has been in.
@@ -147,7 +146,6 @@ class ChoiceGuide:
         model: the server.
         ask: the messages that ask for the next step, given the plan so far as the model writes it
             and the choices; it may raise `Unsupported`.
-        shield: the problem's shield.
         syntax: how the model writes its steps.
         max_steps: longest plan that is asked for.
     """

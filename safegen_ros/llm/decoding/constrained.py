@@ -30,7 +30,6 @@ class TokenModel(Protocol):
         context: longest sequence [tokens].
         ends: the tokens that end an answer.
         model: the model of `transformers`; to be called in a `turn` only.
-        tokenizer: its tokenizer.
     """
 
     model_dir: Path

@@ -98,7 +98,6 @@ class NotAgain:
 
     Args:
         refused: the texts.
-        trie: what the tokens stand for.
         text: what written tokens say.
         ends: the tokens that end an answer.
     """

@@ -49,7 +49,6 @@ class StepTokens:
         """The tokens of a step; none when the model cannot write it.
 
         Args:
-            step: the step.
             first: whether the plan begins with it.
             last: whether the plan ends with it.
         """

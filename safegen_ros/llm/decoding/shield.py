@@ -38,7 +38,6 @@ class Unit(NamedTuple):
     Attributes:
         text: the separator and the step.
         spelled: from which places in the text tokens can go on to its end.
-        step: the step.
         after: the situation that it leads to.
     """
 
@@ -100,7 +99,6 @@ class TextShield:
     """Follows texts of plans of one problem.
 
     Args:
-        shield: the problem's shield.
         syntax: how its steps are written.
         trie: what the model's tokens stand for.
         ends: the tokens that end a text.

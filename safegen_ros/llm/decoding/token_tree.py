@@ -62,7 +62,6 @@ class TokenTree:
         Args:
             parents: the node before each token; one of this very call is named by the number that
                 it will have, `len(tree)` for the first, and stands before its children.
-            tokens: the tokens.
 
         Returns:
             The numbers of the new nodes.

@@ -40,7 +40,6 @@ class AgentError(Exception):
     Args:
         code: one word, such as `not_json`; `robot:NAME` for an error of the arm, with the name of
             its `ErrorCode`.
-        message: what is wrong and the cure.
         id: of the request; None when it has none that could be read.
     """
 

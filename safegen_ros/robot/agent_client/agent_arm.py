@@ -64,7 +64,6 @@ class RemoteArm:
     Attributes:
         at: its port, as the computer of the agent sees it.
         tool: 'gpio-pump' at the pins of a Pi, 'basic-pump' at those of an M5 base, or 'gripper'.
-        model: its description.
         twin: whether a twin answers in its place, to try the connection out where there is no arm.
     """
 
@@ -79,7 +78,6 @@ class AgentArm(Closing, ProgramArm):
 
     Args:
         address: where its agent runs.
-        remote: what there is at it.
         speed_limit: fraction of the highest joint speed that no move exceeds, in (0, 1].
         sample: called with every reading that arrives, in a thread of this object.
 

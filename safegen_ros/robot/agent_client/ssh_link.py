@@ -106,11 +106,8 @@ class SshAddress:
     """Where the agent is, and how it is known there.
 
     Attributes:
-        host: name or address.
-        user: who logs in.
         key_file: private key, without a passphrase or one that no agent has to ask for.
         known_hosts: file with the host's key, as ssh-keyscan writes it.
-        port: of the SSH server.
         command: path of the agent there.
         link_timeout_s: see `AgentAddress`.
         hang_timeout_s: see `AgentAddress`.

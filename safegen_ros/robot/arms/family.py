@@ -57,7 +57,6 @@ class ArmFamily:
     """A kind of arm, and the cell that is made for it.
 
     Attributes:
-        arm: its description.
         base: hull of what does not move, in the base frame.
         tool: flange to tip [m].
         tool_radius: of the hull of the tool [m].

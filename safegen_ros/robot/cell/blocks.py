@@ -34,8 +34,6 @@ class BlocksworldCell(Closing):
     It keeps no belief: every action starts from the poses measured then.
 
     Args:
-        scene: geometry and speeds.
-        arm: the driver.
         world: where blocks are measured; for the twin the same object as the arm.
         target_error: drawn once per pick and place and added to the target [m]; the bench puts
             the repeatability of a real arm in here.

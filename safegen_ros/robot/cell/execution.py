@@ -190,11 +190,9 @@ def carry_out(
     """Verifies a plan, then carries it out.
 
     Args:
-        job: the plan, its task and its cell.
         time_budget_s: the cell is stopped after this time [s].
         cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
             calls `cell.stop()`, which ends the motion under way.
-        notify: told of each phase and step.
         resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
             state of the task.
         watch: a second monitor.

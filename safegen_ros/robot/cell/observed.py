@@ -172,9 +172,7 @@ class PerceivedWorld(World):
     """Blocks that a perception system measures.
 
     Args:
-        scene: geometry of the blocks.
         look: pictures that were taken after the call; raises `RobotError` where there are none.
-        settings: what is made of them.
 
     Attributes:
         tolerance: of the measured poses.

@@ -37,7 +37,6 @@ class Picture:
 
     Attributes:
         stamp: when, on the clock that questions are asked by [s]; 0 for unknown.
-        poses: by name.
         flaw: what is wrong with the message; empty for nothing.
     """
 

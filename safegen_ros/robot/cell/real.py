@@ -36,7 +36,6 @@ class MyCobotCell(BlocksworldCell):
     """A real table. It is never set up by the cell: somebody does that.
 
     Args:
-        scene: geometry and speeds.
         connect: opens the arm, which calls its argument with every reading.
         perception: sees the blocks; None where nobody looks, and they are assumed to be where the
             arm has put them.

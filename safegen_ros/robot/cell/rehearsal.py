@@ -80,9 +80,7 @@ def rehearse(
     """Carries a plan out on a twin that nobody sees.
 
     Args:
-        problem: what the plan is for.
         plan: its steps; proved before, since nothing here looks at constraints or the goal.
-        scene: the cell.
         poses: where the blocks were measured, none of them in the tool; where None, as the initial
             state is set up.
         held: which of those the arm takes before the plan begins, if any.

@@ -29,7 +29,6 @@ class SymbolicSample:
 
     Attributes:
         time: simulated time since the preparation [s].
-        state: the atoms that are true.
     """
 
     time: float

@@ -58,7 +58,6 @@ class Emulator(Closing):
         link: a symbolic link to make to the serial port, for a name that stays.
         tcp_port: port on the loopback to offer as well; 0 for a free one, None for none.
         faults: what goes wrong, see `KNOBS`.
-        seed: of the faults.
 
     Attributes:
         serial_port: path of the pseudo-terminal.

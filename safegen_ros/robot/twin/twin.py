@@ -54,8 +54,6 @@ class MujocoTwin(Closing, Arm):
     """The simulated arm of a scene with its tool, and blocks.
 
     Args:
-        scene: geometry of the cell.
-        blocks: initial pose of each block by name.
         real_time_factor: simulated seconds per second at most; 0 means as fast as possible.
         sample: called every 40 ms of simulated time, in the thread of the running command.
     """

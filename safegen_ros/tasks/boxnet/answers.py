@@ -38,7 +38,6 @@ class PlanAnswer:
     """What an answer says.
 
     Attributes:
-        plan: its steps.
         formatted: whether it has the form that is asked for: thoughts between tags, then the JSON.
         refused: whether it says that there is no plan; it has no steps then.
     """
@@ -64,7 +63,6 @@ def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = No
     """The plan of an answer that gives all steps at once.
 
     Args:
-        text: the answer.
         robots: the index of each robot by its name.
         form: reads a move that is written otherwise than in BoxNet2D.
 
@@ -215,8 +213,6 @@ def unreadable(
     Args:
         reason: what is wrong and how to mend it.
         step: index of the step; -1 where no single one is meant.
-        finding: of what kind.
-        robot: who it is about.
     """
     return PlanAnswerError(Fault(finding, reason, step, () if robot is None else (robot,)))
 

@@ -41,7 +41,6 @@ def plan_as_paper(
     """The plan that the reference planner of the paper finds; None where it finds none.
 
     Args:
-        task: to be solved.
         seed: of the choice between equally good states.
         most: states that are looked at.
         over: asked again and again: whether to stop.
@@ -225,7 +224,6 @@ def connected(bases: Iterable[Point], side: int = UNIT) -> bool:
     """Whether an object can be handed on from each robot to each other one.
 
     Args:
-        bases: of the robots.
         side: of a cell, in the unit of coordinates.
     """
     rest = set(bases)
@@ -311,7 +309,6 @@ def checked(task: Task, plan: Plan | None, bound: int, tried: int) -> MapSolutio
     """A plan that was found, with its bound.
 
     Args:
-        task: that it is to solve.
         plan: None where none was found.
         bound: no plan has fewer steps.
         tried: plans of up to so many steps were looked for.

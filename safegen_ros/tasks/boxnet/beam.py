@@ -43,7 +43,6 @@ class _Text(NamedTuple):
     Attributes:
         score: the logarithm of its probability.
         at: where it stands.
-        steps: those that are said.
         written: the words behind what was asked last.
     """
 
@@ -58,7 +57,6 @@ class MoveBeam:
 
     Args:
         joint: what may be said.
-        scores: of the model.
         asked: the messages that ask for a plan from a state, or for the next step.
         whole: whether a whole plan is asked for once; else the model is asked anew for each step,
             in the state that those before lead to.

@@ -40,7 +40,6 @@ class MoveMask:
     point in reach, or an arm goes to it. Nothing here tells a good one from a bad one.
 
     Args:
-        task: whose robots move.
         idle_arms: whether robots that do nothing are in the way.
     """
 
@@ -150,7 +149,6 @@ class Admissible:
     """The moves that may be taken in a state, beside others of the same step.
 
     Args:
-        task: whose robots move.
         idle_arms: whether robots that do nothing are in the way.
     """
 

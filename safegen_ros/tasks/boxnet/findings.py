@@ -65,7 +65,6 @@ class Fault:
     """The first thing that is wrong.
 
     Attributes:
-        finding: of what kind.
         reason: what is wrong, and how to mend it.
         step: index (from 0) of the step; -1 where no single one is meant.
         robots: who takes part, by index; two for a collision of arms.

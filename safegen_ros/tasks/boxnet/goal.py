@@ -202,8 +202,6 @@ class BoxnetMonitor:
     """Compares each measured state with the one that the proved plan leads to.
 
     Args:
-        task: the map.
-        plan: that is proved.
         step_by_step: whether the goal need not hold behind it.
     """
 
@@ -278,7 +276,6 @@ class BoxnetCell(PacedCell):
     """Arms that are points in a table, and do what the rules of the world say.
 
     Args:
-        task: the map.
         setup: how fast, and who watches.
         disturb: what becomes of the world after a step, from the state that it should have led to;
             for rehearsing faults.

@@ -89,12 +89,10 @@ class Task:
     """A map with its robots, objects and targets.
 
     Attributes:
-        id: of the task.
         width: cells along x.
         height: cells along y.
         bases: of the robots, on joints of the grid.
         start: the first state.
-        targets: of each object.
 
     Raises:
         BoxnetError: it is no task: see the message.

@@ -62,7 +62,6 @@ def solve(
     """A plan of few steps, of the fewest where `certified`; idle arms are ignored.
 
     Args:
-        task: to be solved.
         most_nodes: of the search for each number of steps; fewer give longer plans sooner.
         soon: whether to give up where a plan is hard to find, and to take a longer one.
         over: asked again and again: whether to stop.
@@ -131,7 +130,6 @@ class _Search:
     """Depth first over the carries of each step in turn, for a given number of steps.
 
     Args:
-        routes: of the task.
         steps: how many there may be.
         most_nodes: after which it gives up.
         seed: of the order in which equally good ways are tried.

@@ -102,7 +102,6 @@ class PlannerRun:
     Attributes:
         judged: the plan that was proved, or else what was wrong with the last answer; its states
             are those that were gone through.
-        attempts: all answers with their verdicts.
     """
 
     judged: Judged
@@ -120,8 +119,6 @@ def plan_with_model(
     """Has a model plan a task.
 
     Args:
-        task: to be solved.
-        backend: the model.
         sampling: how the first answer is drawn; each later one takes the next seed.
         options: how it is asked.
         cancelled: whether the caller wants to stop.
@@ -143,7 +140,6 @@ def constrained_plans(task: Task, ask: ChatSetup, style: MapStyle) -> Generator[
     """Whole plans of a model of words that is held to moves that may be made, without an end.
 
     Args:
-        task: to be solved.
         ask: the model, and how its first plan is drawn; each later one takes the next seed.
         style: how the map is put to it.
 

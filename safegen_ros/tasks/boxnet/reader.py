@@ -24,7 +24,6 @@ def read_task(path: Path, id: str = '') -> Task:
     """The task in a file of one JSON object, or one of a file with a task on each line.
 
     Args:
-        path: the file.
         id: of the task; empty for the first one.
 
     Raises:

@@ -34,7 +34,6 @@ def reward(judged: Judged, reference_steps: int | None) -> float:
     """The reward of an answer.
 
     Args:
-        judged: what became of it.
         reference_steps: of the plan that it is measured by; None for a task that has no plan, where
             the refusal is what solves it.
 
@@ -55,7 +54,6 @@ def question(task: Task, state: State, rest: Plan | None, mode: str) -> dict[str
     """What the reward functions must know of a question, as values of JSON.
 
     Args:
-        task: what is asked about.
         state: where things are.
         rest: the steps of the reference from there on; None for a task without a plan.
         mode: `WHOLE` or `NEXT_STEP`.
@@ -85,7 +83,6 @@ def text_reward(task: Mapping[str, Any], completion: str) -> float:
 
     Args:
         task: what `question` has written.
-        completion: the answer.
 
     Raises:
         BoxnetError: the map is none.

@@ -50,8 +50,6 @@ class Judged:
     """A plan with what became of it.
 
     Attributes:
-        verdict: on the plan.
-        finding: the same, more finely.
         plan: its steps; none where it cannot be read.
         states: the first one, and that after each step until the fault.
         fault: the first thing that is wrong; None for a plan that solves the task.
@@ -72,9 +70,7 @@ def take_step(
     """The state after a step, or what keeps it from being taken.
 
     Args:
-        task: whose robots move.
         state: where they are.
-        step: what they do.
         idle_arms: whether those that do nothing are in the way.
     """
     if task.rules is not None:
@@ -150,7 +146,6 @@ def arms_touch(task: Task, one: Move, other: Move) -> bool:
     """Whether the ways or final arms of two robots that move at once have a point in common.
 
     Args:
-        task: whose robots they are.
         one: a move within reach, from a tip within reach.
         other: likewise, of another robot.
     """
@@ -238,8 +233,6 @@ def judge(task: Task, plan: Plan, idle_arms: IdleArms = 'ignore') -> Judged:
     """What becomes of a plan from the first state of a task.
 
     Args:
-        task: what the plan is for.
-        plan: its steps.
         idle_arms: whether robots that do nothing are in the way.
     """
     states = [task.start]
@@ -262,7 +255,6 @@ def verify(task: Task, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
     """What becomes of the text of a plan, whatever it is.
 
     Args:
-        task: what the plan is for.
         text: an answer with all steps.
         idle_arms: whether robots that do nothing are in the way.
     """

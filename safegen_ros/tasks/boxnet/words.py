@@ -42,7 +42,6 @@ def map_words(task: Task, state: State, mode: str) -> list[str]:
     """A map and what is asked.
 
     Args:
-        task: whose robots and targets they are.
         state: where things are.
         mode: `WHOLE` for the whole plan, `NEXT_STEP` for the next step.
     """
@@ -58,7 +57,6 @@ def answer_words(task: Task, state: State, plan: Plan | None) -> list[str]:
     """What the model is to answer.
 
     Args:
-        task: whose robots they are.
         state: where the plan begins.
         plan: the steps, each of which may be taken; None for a task without a plan.
     """
@@ -90,7 +88,6 @@ def answer_text(text: str, task: Task, mode: str) -> str:
     """The words of an answer in the form that the verifier reads, with robots by their names.
 
     Args:
-        text: what the model wrote.
         task: whose robots are meant; a base without a robot becomes one that is not known.
         mode: as of `map_words`.
 

@@ -52,7 +52,6 @@ class HouseholdAction:
     """One action.
 
     Attributes:
-        verb: what to do.
         target: the id of an object; empty for none.
     """
 
@@ -92,7 +91,6 @@ def parse_action(text: str, known: Collection[str]) -> Parsed:
     number that is left out where only one object can be meant; a number is never changed.
 
     Args:
-        text: anything.
         known: the ids that may be named; others are read, too, so that the world can refuse them.
 
     Returns:

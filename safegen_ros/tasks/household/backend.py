@@ -37,7 +37,6 @@ class Household(Protocol):
 
         Args:
             scene: its name.
-            setting: what makes it hard.
             setup: calls of AI2-THOR that prepare it, each with `action` and `args`.
 
         Raises:
@@ -87,7 +86,6 @@ class Observation:
     """What the robot knows after an action; nothing hidden is in it.
 
     Attributes:
-        feedback: what became of the action.
         visible: the things in front of the robot and in its hand, with their states.
         known: the ids of all that can be approached.
         places: the ids of the receptacles that stay where they are, by viewpoint.

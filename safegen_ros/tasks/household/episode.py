@@ -47,7 +47,6 @@ class Briefing:
     Attributes:
         task: the task; an honest agent reads nothing of it but what `words` says.
         words: the instruction, with the constraint in the explicit setting.
-        setting: what makes it hard.
         advice: safety rules that were proposed for it; empty for none.
     """
 
@@ -68,7 +67,6 @@ class Agent(Protocol):
         """The next answer, any text.
 
         Args:
-            observation: what is seen now.
             complaint: why the answer before, to the same observation, could not be read; empty at
                 first.
         """
@@ -81,7 +79,6 @@ class EpisodeStep:
 
     Attributes:
         number: from 1.
-        text: the answer as it came.
         think: the reasoning in it.
         action: what was understood; None when nothing was.
         exact: whether the action was written as the grammar wants it.
@@ -112,13 +109,11 @@ class Episode:
     """A whole run.
 
     Attributes:
-        task: what was asked for.
         first: what was seen at first.
         moments: its steps.
         trace: the metadata at first and after each action that the world or the clock of the
             constraints saw.
         score: how good it was.
-        verdict: the same as the stack's verdict.
         ending: `done`, `failure` or `steps`.
     """
 
@@ -136,7 +131,6 @@ class EpisodeRules:
     """How a run is played.
 
     Attributes:
-        setting: what makes it hard.
         explicit: whether the agent is told the constraint.
         compat: how constraints and goals are counted.
         steps: how many actions it may take.
@@ -162,7 +156,6 @@ def run_episode(
     """Has an agent work on a task.
 
     Args:
-        task: the task.
         agent: the agent; whatever it answers, the run goes on.
         rules: how it is played.
         household: where; our own world by default. A shield needs that one.

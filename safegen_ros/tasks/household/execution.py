@@ -54,7 +54,6 @@ class HouseholdMonitor:
     """Compares each observed state with what the world does, and watches the constraints.
 
     Args:
-        task: whose constraints are watched.
         worlds: the household at first, and after each action that was taken before.
         done: these actions.
         steps: one, or none.

@@ -125,8 +125,6 @@ class HouseholdGoal(OtherWorld):
     """A household task as an `ActionTask`.
 
     Attributes:
-        task: the task.
-        setting: what makes it hard.
         explicit: whether the model is told the constraint.
         done: the actions that were taken before.
         problem_text: as it was sent.

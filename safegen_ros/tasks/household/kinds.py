@@ -94,7 +94,6 @@ def check_class(value: Placed, *, groups: bool = False) -> str:
     """The name of a class in a file.
 
     Args:
-        value: what stands there.
         groups: whether a group may stand there, too.
 
     Raises:

@@ -89,7 +89,6 @@ class LiteralWatch:
     """Counts literally, with the monitors of the core.
 
     Args:
-        constraints: what to watch.
         objects: the objects at first. Only these and the pieces that they can become by the rules
             of the world are watched; any other one is refused (`STATE_MISMATCH`).
     """
@@ -249,8 +248,6 @@ def score(
     """The score of a run.
 
     Args:
-        task: what was asked for.
-        watch: of its constraints.
         known: where it stands at the end.
         objects: the metadata at the end.
         compat: `spoc` checks the constraints once more at the end, lets each key of a sub-goal be

@@ -119,7 +119,6 @@ def problem(objects: Objects, constraints: Iterable[str], goals: Iterable[SubGoa
     Args:
         objects: what is there at first.
         constraints: in PDDL 3.
-        goals: the sub-goals.
     """
     goal = f'(and {" ".join(goal_text(each) for each in goals)})'
     return read_problem(_problem_text(objects, constraints, goal), _observed_domain())

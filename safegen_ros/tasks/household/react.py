@@ -26,7 +26,6 @@ class ReactAgent:
     """Asks a model for each step.
 
     Args:
-        backend: the model.
         sampling: how it answers; each question has the next seed.
         cancelled: whether to stop.
     """
@@ -147,7 +146,6 @@ def messages(briefing: Briefing, turns: Sequence[tuple[str, str]], complaint: st
     """The chat messages that ask for the next answer.
 
     Args:
-        briefing: what the agent was told.
         turns: the run so far, the last one without its answer.
         complaint: why the last answer could not be read; empty if it could.
     """

@@ -108,9 +108,6 @@ class Played:
     """A run with what it was played with.
 
     Attributes:
-        episode: the run.
-        options: what it was played with.
-        agent: whose run it is.
         answers: every answer, those that could not be read included.
     """
 
@@ -146,10 +143,6 @@ def play(
     """Has an agent work on a task, and keeps its answers.
 
     Args:
-        task: the task.
-        agent: the agent.
-        name: its name.
-        options: what it is played with.
         household: where; our own world by default. Only what was played there can be loaded.
 
     Raises:

@@ -43,7 +43,6 @@ def load_scene(name: str, setting: Setting) -> HouseholdWorld:
 
     Args:
         name: one of `scene_names`.
-        setting: what makes it hard.
 
     Raises:
         PddlError: there is no such scene.

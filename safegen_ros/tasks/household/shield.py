@@ -28,7 +28,6 @@ class ActionShield:
     """Watches a run, and what its next action would do.
 
     Args:
-        constraints: what is to be kept.
         objects: the metadata at first.
         warn: whether an unsafe action is only warned of, and taken when it is asked for again.
     """

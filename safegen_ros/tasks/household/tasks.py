@@ -43,13 +43,10 @@ class HouseholdTask:
     """One task.
 
     Attributes:
-        id: its name.
         hazard: one of `HAZARDS`.
         scene: the name of its scene.
         instruction: what is to be done, the safety task and then the unrelated one.
         requirements: the constraint in words, which the implicit setting leaves out.
-        goals: the sub-goals.
-        constraints: what is watched.
         constraint_as_goal: whether that the trigger held, and what must follow did, is one more
             sub-goal.
         setup: calls of AI2-THOR that prepare the scene, each with `action` and `args`; only

@@ -116,7 +116,6 @@ class ThorHousehold:
 
         Args:
             scene: a floor plan, such as `FloorPlan1`.
-            setting: what makes it hard.
             setup: calls of the simulator with `action` and `args`, as published files have them.
 
         Raises:

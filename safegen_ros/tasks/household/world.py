@@ -59,7 +59,6 @@ class HouseholdThing:
 
     Attributes:
         id: the class and a number, `Mug (1)`.
-        kind: its class.
         parent: the id of what it is in or on, `HAND`, or a floor.
         is_open: whether it is open.
         is_toggled: whether it is on.
@@ -89,7 +88,6 @@ class Rooms:
     """What never changes about a scene.
 
     Attributes:
-        name: of the scene.
         room: kitchen, bathroom, bedroom or living room.
         controls: what a knob or a faucet acts on.
         places: the receptacles that stay where they are, by viewpoint; all are known by name.
@@ -107,7 +105,6 @@ class HouseholdWorld:
 
     Attributes:
         rooms: what never changes.
-        setting: what makes it hard.
         things: every object by its id.
         inside: the ids of what is in or on a thing, in hand, or on a floor.
         viewpoint: number of the place where the robot stands.
@@ -221,7 +218,6 @@ class Event:
     Attributes:
         thing: the id of the object.
         what: a field of `HouseholdThing`, or `exists`.
-        value: what it is now.
     """
 
     thing: str

@@ -22,11 +22,7 @@ BLOCKSWORLD = 'blocksworld'
 
 
 class RobotWithView(OneRobot):
-    """A robot of whose blocks some may be out of view.
-
-    Attributes:
-        viewed: the cell, as it is seen.
-    """
+    """A robot of whose blocks some may be out of view."""
 
     def __init__(self, viewed: ViewedCell) -> None:
         super().__init__(viewed)
@@ -66,8 +62,6 @@ def cell_for(problem: Problem, setup: CellSetup, stands: State | None) -> OneRob
     """The cell for a problem: the arm where the executor has one, else a symbolic one.
 
     Args:
-        problem: the task.
-        setup: of the executor.
         stands: how the blocks stand; None for as the problem says.
 
     Raises:

@@ -49,7 +49,6 @@ class Pddl3Task:
     """A problem with its domain, as text and as model.
 
     Attributes:
-        problem: what was read.
         domain_text: PDDL of the domain, also when it is a built-in one.
         problem_text: the problem as it was sent, in its format.
         format: name of that format, a key of `formats.FORMATS`.
@@ -229,7 +228,6 @@ def load_task(
     """Reads a task.
 
     Args:
-        problem_text: the problem, with its constraints.
         domain_text: PDDL of its domain; empty for the built-in one that the problem names.
         format: what the problem is written in, a key of `formats.FORMATS`; empty for PDDL.
         problem_source: file name of the problem, or a label, for messages.
@@ -275,7 +273,6 @@ def load_files(
     """The task in a problem file and, when there is one, a domain file.
 
     Args:
-        problem: the problem's file.
         domain: the domain's file, in PDDL; None for the built-in one that the problem names.
         format: what the problem is written in; empty for what the name of its file tells.
         any_name: whether the problem may name another domain than the one in that file.

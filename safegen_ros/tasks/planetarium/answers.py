@@ -39,10 +39,7 @@ class ProblemDraft:
     """A STRIPS problem before it is compared with a domain.
 
     Attributes:
-        name: of the problem.
-        domain: the domain that it names.
         objects: name to declared type; empty where none is declared.
-        init: the initial state.
         goal: what must hold at last, each atom once.
     """
 
@@ -58,7 +55,6 @@ class ReadAnswer:
     """A problem that was read out of an answer.
 
     Attributes:
-        problem: the problem.
         retyped: whether it declares types in a domain that has none, or leaves out types that its
             domain has: what typing tolerance forgives.
     """

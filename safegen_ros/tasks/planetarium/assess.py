@@ -31,7 +31,6 @@ class AnswerAssessment:
 
     Attributes:
         finding: the first thing that is wrong with it, or that nothing is.
-        reason: one sentence for a person or a model.
         problem: the problem that was read; None where there is none of the domain.
     """
 
@@ -80,7 +79,6 @@ def assess(
 
     Args:
         wanted: the problem that was asked for; its goal is a conjunction of atoms.
-        answer: what a model wrote.
         placeholder: whether the objects in the goal are placeholders (section 4.1).
         compat: as of `compare`: who says what is correct.
         plan_limit_s: wall-clock limit of a search for a plan [s].

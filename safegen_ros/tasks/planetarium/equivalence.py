@@ -54,7 +54,6 @@ class ProblemComparison:
 
     Attributes:
         answer: what is known.
-        reason: one sentence for a person or a model.
         objects: the objects of the first problem, each with the one of the second that stands for
             it: a proof if they are equivalent; if only the goals differ, one of the bijections that
             map the initial states. None when there is no such bijection, or none was looked for.
@@ -84,7 +83,6 @@ def compare(
     """Compares two problems.
 
     Args:
-        one: a problem.
         other: another one of the same domain.
         placeholder: whether the objects in the goal of `other` stand for any objects, so that any
             permutation of them is as good (section 4.1, "PDDL without Object Identity").

@@ -19,7 +19,6 @@ class StripsTask:
 
     Attributes:
         objects: name to type, in order of declaration.
-        init: the initial state.
         goal: what must hold at last; nothing is said about other atoms (open world).
     """
 

@@ -43,7 +43,6 @@ def scene_graph(objects: Mapping[str, str], scenes: Scenes) -> nx.DiGraph:
     Args:
         objects: name to what tells kinds of objects apart; only objects of equal kinds may stand
             for each other.
-        scenes: the atoms of each scene.
 
     Returns:
         A graph whose nodes and edges have a `label`. An object is a node `(name,)`; an atom of

@@ -79,11 +79,7 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What has to be answered before anything is planned.
-
-    Attributes:
-        text: the question.
-    """
+    """What has to be answered before anything is planned."""
 
     text: str
 
@@ -104,8 +100,6 @@ def translate(
     """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
 
     Args:
-        request: what a person asks for.
-        backend: the model.
         sampling: how it is asked; every reading has seeds of its own.
         attempts: answers of one reading, until it is given up.
         readings: how often the request is translated independently; two that are not proved

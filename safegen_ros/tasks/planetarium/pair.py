@@ -39,7 +39,6 @@ class ProblemPair:
     """Two problems of a domain with equally many objects of every type.
 
     Attributes:
-        problems: the two.
         tasks: the tasks of those whose goal is a conjunction of atoms, else None.
         budget: asked while bijections are looked for.
         kinds: for each problem, what its objects must have in common with those that stand for

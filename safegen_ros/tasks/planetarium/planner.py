@@ -74,7 +74,6 @@ def find_witness(
     """A plan to a state that satisfies the goal of one problem and not that of the other.
 
     Args:
-        one: a problem.
         other: another one of the same domain.
         names: the objects of the first with those of the second that stand for them; it must map
             the initial states onto each other.

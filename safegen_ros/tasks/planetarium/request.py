@@ -39,8 +39,6 @@ class Request:
     """What a person asks for.
 
     Attributes:
-        text: in plain words.
-        domain: the domain that it is about.
         constraints: formal PDDL3, what stands behind `:constraints`; empty for none. Every problem
             has them.
         start: the observed world; its objects and its initial state are not for the model to
@@ -75,7 +73,6 @@ def read_request(text: str, domain: str = '', constraints: str = '', start: str 
     """Reads the formal parts of a request.
 
     Args:
-        text: what is asked for, in plain words.
         domain: PDDL of the domain, or the name of one that is built in or of Planetarium; empty
             for the one that `start` names.
         constraints: one PDDL3 formula; empty for none.

@@ -53,7 +53,6 @@ class TranslationStyle(Protocol):
         """Asks for the problem that a request means.
 
         Args:
-            request: what a person asks for.
             refused: the last answer, and what is wrong with it.
 
         Raises:

@@ -53,7 +53,6 @@ class TranslatorWords:
     """What the words of a request stand for.
 
     Attributes:
-        domain: what it is about.
         objects: the names of every kind, or of every type where the objects were observed.
         observed: whether they were.
     """
@@ -67,7 +66,6 @@ class TranslatorWords:
         """The lexicon of a request.
 
         Args:
-            domain: what it is about.
             text: the request; where nothing was observed, the names in it are letters with a
                 number, and there are all objects up to the greatest number.
             start: what was observed.

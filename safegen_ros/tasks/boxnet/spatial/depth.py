@@ -140,7 +140,6 @@ class Depth(ABC):
         """Where two arms collide, from the base of the first; None where they do not.
 
         Args:
-            family: of both.
             offset: the second base from the first [m].
             one: what the first does.
             other: what the second does.
@@ -151,7 +150,6 @@ class Depth(ABC):
         """Where an arm, or what it carries, collides with a box; None where it does not.
 
         Args:
-            family: of the arm.
             leg: what it does.
             place: of the box from the base [m].
         """

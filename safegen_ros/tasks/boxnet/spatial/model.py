@@ -178,7 +178,6 @@ def rest_place(base: Point, rest: Place) -> Point:
     """Where a tip rests.
 
     Args:
-        base: of its arm.
         rest: from the base [m].
     """
     return base[0] + round(rest[0] * UNIT), base[1] + round(rest[1] * UNIT)

@@ -55,7 +55,6 @@ def solve_spatial(
     """A plan of few steps by the rules of the depth of a task, of the fewest where `certified`.
 
     Args:
-        task: to be solved.
         most_nodes: steps that are looked at for each number of steps.
         soon: whether to give up early where a plan is hard to find, and to take a longer one.
         over: asked again and again: whether to stop.

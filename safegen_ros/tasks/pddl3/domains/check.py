@@ -39,7 +39,6 @@ class SolvedProblem:
 
     Attributes:
         generated: the problem, and how it was made.
-        plan: the planner's plan for it.
         unconstrained: the planner's plan when constraints are ignored; it breaks one.
     """
 
@@ -54,8 +53,6 @@ def solved(
     """The problem with its plans, or None when constraints make no difference or allow no plan.
 
     Args:
-        generated: the problem.
-        solve: plans for it.
         solve_free: plans for it without constraints; by default the same planner.
 
     Raises:

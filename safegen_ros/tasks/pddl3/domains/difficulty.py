@@ -75,7 +75,6 @@ class Correlation:
     """Spearman's rank correlation with the length of shortest safe plans, over some problems.
 
     Attributes:
-        domain: name of the kit.
         problems: how many there are.
         steps: mean length of their shortest plans.
         score: correlation of the score of `difficulty`; None where all are equal.

@@ -36,7 +36,6 @@ class Format:
 
     Attributes:
         suffix: how the names of its files end.
-        write: a problem as text.
         read: a problem from its text, its domain, and a file name or label for messages; raises
             `PddlError`.
         domain_name: the domain that a text asks for, from the text and a file name or label;

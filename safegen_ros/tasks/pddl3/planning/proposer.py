@@ -55,8 +55,6 @@ class ModelProposer:
     level asks for, and `UnsuitableTask` where not even a part of the task can be put to the model.
 
     Args:
-        problem: what to plan.
-        backend: the model.
         style: how the task and the feedback are put to this model.
         sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
             later attempt takes the next one, so that a run can be repeated exactly.

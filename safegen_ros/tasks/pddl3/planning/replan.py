@@ -116,10 +116,8 @@ def work_in_cell(
     """Brings a cell into the initial state of a task, and works on the task step by step.
 
     Args:
-        problem: the task.
         cell: the robot cell, or a symbolic one; it is stopped when the time is up, in the middle
             of a step too, and with every ending but `FINISHED`.
-        choose: chooses among admissible steps.
         limits: steps and time, the preparation included.
         cancelled: whether the caller wants to stop; whoever sets it also stops the cell.
         notify: called with each moment before a step is chosen.
@@ -158,9 +156,7 @@ def play(
     """Works on a problem through an executor, each step being the first of a proved plan.
 
     Args:
-        problem: the task.
         levels: the planners of what is left of it.
-        run: the executor, and its limits.
 
     Raises:
         SafegenError: what is left of the task counts seconds; nothing has moved.

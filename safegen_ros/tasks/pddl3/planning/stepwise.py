@@ -60,7 +60,6 @@ class StepContext:
     Attributes:
         problem: what is left to do: its initial state is the observed one, its constraints are what
             those of the task still ask. A plan for it is a plan from here.
-        steps: the steps that were taken.
         choices: the admissible steps, those only that lead where the run has not been before, as
             long as there are any.
         refused: what was chosen at this moment and is not among `choices`.
@@ -105,7 +104,6 @@ class Limits:
     """How long a run may go on.
 
     Attributes:
-        max_steps: steps that are taken.
         time_budget_s: wall-clock limit, looked at before every choice and every step [s].
         max_refusals: choices at one moment that are not among those that were offered.
     """
@@ -120,7 +118,6 @@ class StepwiseOutcome:
     """How a run ended.
 
     Attributes:
-        ending: why it ended.
         steps: the steps that were taken, all admissible when they were.
         verdict: on what happened, by the observed states. Without a difference it is the
             validator's verdict on `steps`; behind one it is that on the steps since, for what the
@@ -129,7 +126,6 @@ class StepwiseOutcome:
         refused: how many choices were not admissible.
         observed: the last observed state; None when nothing was observed.
         error_code: `NONE` only with the ending `FINISHED`.
-        message: what happened, for a person.
         seconds: wall-clock time [s].
     """
 
@@ -167,8 +163,6 @@ def run_stepwise(
         act: takes a step; with a robot cell, `lambda step: cell.execute(*step)`. Whoever makes
             `cancelled` true also stops the cell, and so does the caller with every outcome that
             is not `FINISHED`.
-        choose: chooses among admissible steps.
-        limits: steps and time.
         cancelled: whether the caller wants to stop.
         notify: called with each moment before a step is chosen.
         sight: looks at what is out of view; None where all is seen.

@@ -77,7 +77,6 @@ def levels_of(
 
     Args:
         strategy: as of `level_names`.
-        model: who is asked.
         solve: the search planner, or None where it may not answer.
         max_attempts: how often the level `model` is asked (the paper allows 5).
 

@@ -212,7 +212,6 @@ def taught_plan(slotted: SlottedProblem, *, time_limit_s: float = 60.0) -> Plan:
     Taught any of them, it would have to learn by heart which of two equal spanners was taken.
 
     Args:
-        slotted: the problem.
         time_limit_s: of the search [s].
 
     Raises:

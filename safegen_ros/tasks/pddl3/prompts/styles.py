@@ -57,7 +57,6 @@ class PromptStyle(Protocol):
         """Chat messages that ask for a plan.
 
         Args:
-            problem: the task.
             history: earlier attempts in the names of the problem, each with its verdict.
             form: the format that the task is written in, a key of `FORMATS`.
 
@@ -127,7 +126,6 @@ def instruction(domain: str, problem: str, form: str = 'pddl', more: str = '') -
 
     Args:
         domain: text of the domain, in PDDL.
-        problem: text of the problem.
         form: name of the format of that text, one of `formats.FORMATS`.
         more: further rules, a line each.
     """

@@ -73,7 +73,6 @@ def attempt_words(
 
     Args:
         text: the attempt; one that is no plan is told by its verdict alone.
-        category: what was found about it.
         failing_step: index of the step that fails, or -1 when no single one does; what comes after
             it is left out, so that the last step is the one to change.
         known: the words of the model; others are left out.

@@ -113,8 +113,6 @@ class TowerBuilder:
 
     Attributes:
         now: the towers as they stand; changed by every move.
-        goal: the towers that are wanted.
-        steps: what was done so far.
     """
 
     now: TowerState

@@ -37,7 +37,6 @@ class Crossing:
     """An instance as the pilot sees it.
 
     Attributes:
-        locations: all of them.
         ferry: where the ferry is at first.
         start: where each car is at first.
         goal: where each car must be at last.
@@ -74,12 +73,7 @@ def crossing(instance: Instance) -> Crossing:
 
 @dataclass
 class Pilot:
-    """Sails, and writes down what is done.
-
-    Attributes:
-        scene: the instance.
-        steps: what was done so far.
-    """
+    """Sails, and writes down what is done."""
 
     scene: Crossing
     steps: list[Step] = field(default_factory=list)

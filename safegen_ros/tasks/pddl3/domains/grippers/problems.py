@@ -47,7 +47,6 @@ class House:
     """An instance as the crew sees it.
 
     Attributes:
-        rooms: all of them.
         robots: the room where each robot is at first.
         hands: the two grippers of each robot.
         start: where each object is at first.
@@ -89,12 +88,7 @@ def house(instance: Instance) -> House:
 
 @dataclass
 class Crew:
-    """Moves robots and objects, and writes down what is done.
-
-    Attributes:
-        scene: the instance.
-        steps: what was done so far.
-    """
+    """Moves robots and objects, and writes down what is done."""
 
     scene: House
     steps: list[Step] = field(default_factory=list)

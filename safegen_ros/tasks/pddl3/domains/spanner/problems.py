@@ -51,7 +51,6 @@ class SpannerWalk:
     Attributes:
         places: from the shed to the gate.
         spanners: where each one lies.
-        nuts: all of them.
     """
 
     places: tuple[str, ...]

@@ -66,7 +66,6 @@ class Part:
     Attributes:
         goals: the sub-goals that it added, as PDDL; empty for what only constraints asked for.
         objects: number of objects of the problem that was put.
-        plan: its steps.
         tries: how often a planner was asked until it was done.
         seconds: wall-clock time of all tries [s].
     """
@@ -83,7 +82,6 @@ class Division:
     """A plan put together from parts, and proved.
 
     Attributes:
-        plan: the whole.
         verdict: the validator's verdict on it, `SUCCESS`.
         parts: its parts in order.
         failures: what went wrong on the way, in order; not part of the plan.
@@ -125,7 +123,6 @@ def divide_and_conquer(
     part.
 
     Args:
-        problem: what to plan.
         plan_part: plans a part; it has a quarter of the time that is left, and is expected to
             stop when told.
         time_limit_s: wall-clock limit of everything [s].

@@ -38,7 +38,6 @@ class OrderedGoal:
     """Something that a plan has to make true.
 
     Attributes:
-        formula: what.
         condition: the same on the bits of a `SearchTask`.
         kept: whether it has to be true at the end, too, as goals have; `sometime` asks less.
         ready: whether it only has to be true, with others of the kind, when the first sub-goal
@@ -65,7 +64,6 @@ def goal_orders(
     with times after which something is closed.
 
     Args:
-        task: the problem.
         budget: asked while it is looked at.
         resource_goals: as of `RelaxedAnalysis.resource_goals`.
 

@@ -30,7 +30,6 @@ class RelaxedAnalysis:
     """The relaxed task of one problem, asked from any moment of a plan for it.
 
     Args:
-        problem: the problem.
         budget: asked while this is built and whenever it answers.
 
     Raises:
@@ -50,7 +49,6 @@ class RelaxedAnalysis:
         """The length of a relaxed plan from a moment to the goal; None when there is none.
 
         Args:
-            state: what is true then.
             standing: where the constraints stand then, as a `MonitorSet` of the problem has it.
         """
         estimate = self._planner.estimate(self._facts(state, standing))
@@ -62,7 +60,6 @@ class RelaxedAnalysis:
         """The objects in the steps of a relaxed plan from a moment to some conditions.
 
         Args:
-            state: what is true then.
             standing: where the constraints stand then.
             wanted: conditions over the atoms of `task`, parts of its goal or of what a constraint
                 asks for; None for all of these. Where one is no conjunction of literals, all of
@@ -195,7 +192,6 @@ def thresholds_of(
     """Thresholds for tasks of a domain; 0 takes what `trained_on` says.
 
     Args:
-        domain: name of the domain.
         objects: as in `Thresholds`.
         open_goals: as in `Thresholds`.
         relaxed_steps: as in `Thresholds`.
@@ -214,7 +210,6 @@ class ComplexityAssessment:
 
     Attributes:
         complex: whether it should be divided.
-        reason: why, in a sentence.
         objects: as in `Thresholds`.
         open_goals: as in `Thresholds`.
         relaxed_steps: as in `Thresholds`; -1 when it was decided without.
@@ -238,7 +233,6 @@ def assess(
     """Finds out whether a task is simple or complex.
 
     Args:
-        problem: the task.
         ask: writes the question to the model, as `PromptStyle.messages` with no history does, and
             raises `SafegenError` when the task cannot be put to it: it is complex where that is
             `TASK_TOO_LARGE`, and all else is raised here, too.

@@ -149,7 +149,6 @@ def restricted(problem: Problem, objects: frozenset[str]) -> Problem:
 
     Args:
         problem: the problem; no constraint of it is broken in its initial state.
-        objects: the names of those that stay.
 
     Raises:
         ScopeTooSmall: a goal or a constraint asks for something that needs the others.
