@@ -35,7 +35,7 @@ FILES = {
          config.DataConfig, config.OptimizerConfig, config.BudgetConfig, config.GrpoConfig),
     ),
     'config/dataset/*.json': (
-        'The recipe of a dataset, for [`safegen dataset build`](../dataset.md).',
+        'The recipe of a dataset, for [`safegen data build`](../dataset.md).',
         (Recipe, DomainRecipe),
     ),
 }  # fmt: skip

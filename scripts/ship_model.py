@@ -8,7 +8,7 @@
         --recipe config/train/mini.yaml --out runs/mini-pt
 
 The model after the last stage, or that which is named, is shipped; with `--keep` the other one lies
-below `stages`, and `stages.json` names both for `safegen evaluate table2`. The card and the figures
+below `stages`, and `stages.json` names both for `safegen eval table2`. The card and the figures
 of the last measurement stay where they are. No network before training is shipped: the second
 command writes it from the seed of its recipe, with the words of a model.
 """

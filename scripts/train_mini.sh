@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 safegen=.venv/bin/safegen
 
 dataset() { # FOLDER RECIPE
-    "$safegen" dataset build "$1" --recipe "config/dataset/$2.json"
+    "$safegen" data build "$1" --recipe "config/dataset/$2.json"
 }
 
 model() { # STAGE RECIPE RUN

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 from rich.markup import escape
 
+from safegen_ros.cli import boxnet, household, planetarium
 from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.cli.progress import bars, stages
 from safegen_ros.console.viser_workarounds import keep_compact
@@ -31,8 +32,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help='Measure the validator and the planner beside others, in one run, against their targets.',
 )
+for _name, _benchmark, _help in (
+    ('boxnet', boxnet.app, 'Many arms on a grid: plans and collisions.'),
+    ('household', household.app, 'Household tasks, one action at a time, with constraints (SAPO).'),
+    ('planetarium', planetarium.app, 'Text to PDDL: dataset and score.'),
+):
+    app.add_typer(_benchmark, name=_name, help=_help, rich_help_panel='Benchmarks of other papers')
+
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of problems and plans')]
 Out = Annotated[
     Path | None,
@@ -168,8 +175,8 @@ def language(
         console.print(table('', ('refused', 'reason'), ('files',), refused))
 
 
-@app.command()
-def planetarium(
+@planetarium.app.command('speed')
+def planetarium_speed(
     problems: Annotated[int, typer.Option(min=1, help='problems per domain')] = 100,
     seed: Seed = 0,
     out: Out = None,
@@ -180,8 +187,8 @@ def planetarium(
     _run(lambda notify: measure(problems, seed, notify), out)
 
 
-@app.command()
-def boxnet(
+@boxnet.app.command('speed')
+def boxnet_speed(
     tasks: Annotated[int, typer.Option(min=1, help='tasks per size and number of objects')] = 10,
     checks: Annotated[int, typer.Option(min=1, help='number of checks of a step')] = 2000,
     seed: Seed = 0,

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen boxnet`: many arms, reach and collision; tasks, plans, verdicts, pictures, scores."""
+"""`safegen bench boxnet`: many arms, reach and collision: tasks, plans, verdicts, pictures."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from safegen_ros.tasks.boxnet.model import Plan, Task
     from safegen_ros.tasks.boxnet.verifier import IdleArms
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help='Many arms on a grid carry objects to their targets: reach, collisions, plans.',
-)
+app = typer.Typer(no_args_is_help=True)
 
 app.command()(run)
 app.command()(compare)
@@ -183,7 +180,7 @@ def stats(folder: Folder) -> None:
     _show(folder, Console())
 
 
-@app.command()
+@app.command('eval')
 def evaluate(
     data: Folder,
     model: Annotated[str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')],

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of `safegen boxnet` for arms of real shape, and what tells both worlds apart."""
+"""The commands of `safegen bench boxnet` for arms of real shape, and how the worlds differ."""
 
 from __future__ import annotations
 

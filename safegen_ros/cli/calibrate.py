@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen calibrate`: a person brings the cup to points of the table; the arm says where it is."""
+"""`safegen arm calibrate`: a person leads the cup to points of the table, and the arm measures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def calibrate(
         bool, typer.Option('--dry-run', help='practise on the twin, with a block on every slot')
     ] = False,
 ) -> None:
-    """Measure the tool and the slots by touching them, and write a scene that fits this table.
+    """Measure tool and slots by touch, and write a scene.
 
     The arm goes slowly above each point and stops there. You bring it down until the lip just
     touches. The file is written only when every slot and tower height in it can be reached.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen dataset`: builds, checks and describes datasets of problems with proved plans."""
+"""`safegen data`: builds, checks and describes datasets of problems with proved plans."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ BENCH = 'data/safegen-bench'
 PLOTS = 'plots'
 """The folder with the plots of a dataset, in that of the dataset."""
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help='Problems with safety constraints and proved plans, for training and for measuring.',
-)
+app = typer.Typer(no_args_is_help=True)
 
 Out = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
 RecipeFile = Annotated[

@@ -321,7 +321,7 @@ def _keep(
                 highlight=False,
                 soft_wrap=True,
             )
-    console.print('next: safegen show last, safegen share last', highlight=False)
+    console.print('next: safegen runs show last, safegen runs share last', highlight=False)
 
 
 def _no_motion(console: Console) -> ArtefactRecord:

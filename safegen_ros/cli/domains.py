@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen domains`, `new-domain` and `check-domain`: the domains that problems are made of."""
+"""`safegen domain`: the domains that problems are made of."""
 
 from __future__ import annotations
 
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding
     from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
+app = typer.Typer(no_args_is_help=True)
+
 _WIDTH = 400  # of tables, so that no cell is wrapped
 
 AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the first problem')]
 
 
-def domains(
+@app.command('list')
+def list_(
     name: Annotated[str | None, typer.Argument(help='name of one domain (default: all)')] = None,
     difficulty: Annotated[
         bool,
@@ -49,7 +52,7 @@ def domains(
     as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
-    """List the domains with their sizes and families of safety constraints, as tables.
+    """List domains, sizes and constraint families.
 
     Exit status: 0 done, 2 bad input, 3 internal error.
     """
@@ -71,21 +74,22 @@ def domains(
     raise typer.Exit(guarded(whole, _teller(as_json), verbose))
 
 
-def new_domain(
+@app.command()
+def new(
     name: Annotated[str, typer.Argument(help='name of the domain and its folder')],
     into: Annotated[Path, typer.Option(file_okay=False, help='parent of the new folder')] = Path(),
     verbose: Verbose = False,
 ) -> None:
-    """Make a domain folder that works as it stands, to change it into a domain of your own.
+    """Start a domain of your own: a folder that works, to be changed.
 
     Exit status: 0 done, 2 bad input, 3 internal error.
     """
 
     def whole() -> int:
         from safegen_ros.tasks.pddl3.domains.folders import SEARCH_PATH, domain_folders
-        from safegen_ros.tasks.pddl3.domains.scaffold import new_domain as make
+        from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
 
-        folder = make(name, into)
+        folder = new_domain(name, into)
         for path in sorted(folder.iterdir()):
             print(path)
         if name not in domain_folders():
@@ -93,13 +97,14 @@ def new_domain(
                 filter(None, (os.environ.get(SEARCH_PATH), str(folder.parent)))
             )
             print(f'export {SEARCH_PATH}={listed}')
-        print(f'safegen check-domain {name}')
+        print(f'safegen domain check {name}')
         return EXIT_OK
 
     raise typer.Exit(guarded(whole, _teller(False), verbose))
 
 
-def check_domain(
+@app.command()
+def check(
     name: Annotated[
         str | None,
         typer.Argument(help='domain name or PDDL domain file (default: all domains)'),
@@ -111,7 +116,7 @@ def check_domain(
     as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
-    """Look whether domain folders contradict themselves, and draw problems from them.
+    """Check domain folders for contradictions, and draw problems from them.
 
     Errors of a PDDL domain file (.pddl) are shown with line and column.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen emulate`: an arm made of software at a port that the vendor's own programs can drive."""
+"""`safegen arm emulate`: an arm made of software, which programs of the vendor can drive."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="An emulated arm at a real port, for this stack and for the vendor's own programs.",
-)
+EMULATED = 'mycobot'
 
 
-@app.callback()
-def emulate() -> None:
-    """Keeps the name of the arm on the command line while there is one arm only."""
-
-
-@app.command()
-def mycobot(
+def emulate(
+    arm: Annotated[
+        str, typer.Argument(help=f'arm to emulate: {EMULATED} (myCobot 280)')
+    ] = EMULATED,
     port: Annotated[
         Path | None,
         typer.Option(help='path of a link to the serial port, for a stable name'),
@@ -50,7 +44,12 @@ def mycobot(
     seed: Annotated[int, typer.Option(min=0, help='seed of the faults')] = 0,
     list_faults: Annotated[bool, typer.Option(help='print the faults and exit')] = False,
 ) -> None:
-    """A myCobot 280: its firmware's protocol over the MuJoCo twin, until Ctrl-C."""
+    """Emulate an arm: the protocol of its firmware over the MuJoCo twin, until Ctrl-C.
+
+    This stack and the programs of the vendor can drive it at a serial port or over TCP.
+    """
+    if arm != EMULATED:
+        raise typer.BadParameter(f'{arm!r} cannot be emulated: name {EMULATED}')
     from safegen_ros.robot.emulator.faults import KNOBS, FaultError, parse_fault
 
     if list_faults:

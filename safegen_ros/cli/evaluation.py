@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen evaluate`: measures models on problems that training never saw, beside the paper."""
+"""`safegen eval`: measures models on problems that training never saw, beside the paper."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 MODEL = 'models/safegen-mini'
 RESULTS = Path('runs/results')
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help='Measure models on problems that training never saw, beside the figures of the paper.',
-)
+app = typer.Typer(no_args_is_help=True)
 
 Model = Annotated[Path, typer.Option(help='folder of the model')]
 Stage = Annotated[
@@ -137,7 +134,7 @@ class Given:
 
 @dataclass(frozen=True)
 class StudyVerb:
-    """A verb of `safegen evaluate`.
+    """A verb of `safegen eval`.
 
     Attributes:
         help: its description.
@@ -267,7 +264,7 @@ STUDIES: dict[str, StudyVerb] = {
         {**_MODEL, **_DATA, 'train_data': (_TRAIN_DATA, None), **_SHOTS}, _controls,
     ),
 }  # fmt: skip
-"""The studies of `safegen evaluate`, each a verb."""
+"""The studies of `safegen eval`, each a verb."""
 
 
 def _verb(study: StudyVerb) -> Callable[..., None]:
@@ -324,7 +321,7 @@ def _show(ctx: typer.Context, measure: Callable[[Notify], ComparisonTable]) -> N
 
     console, out = Console(), ctx.params['out']
     with stages(console) as notify:
-        again = f'safegen evaluate {ctx.info_name} {given_words(ctx)}'.strip()
+        again = f'safegen eval {ctx.info_name} {given_words(ctx)}'.strip()
         comparison = replace(measure(notify), command=again)
     present(comparison, console, out, plot=plots_available())
     if not plots_available():

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen history`: the runs that are kept, newest first."""
+"""`safegen runs list`: the runs that are kept, newest first."""
 
 from __future__ import annotations
 

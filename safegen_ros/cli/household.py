@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen household`: a household, step by step, under partial observability and one arm."""
+"""`safegen bench household`: a household, step by step, under partial observability and one arm."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from safegen_ros.tasks.household.runs import Played, RunOptions
     from safegen_ros.tasks.household.thor import ThorHousehold
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help='Household tasks, one action after the other, with safety constraints (SAPO).',
-)
+app = typer.Typer(no_args_is_help=True)
 
 AgentName = Annotated[
     str, typer.Option('--agent', help='oracle, careless or random (ignored with --model)')
@@ -87,7 +84,7 @@ def run(
     task: Annotated[
         str,
         typer.Argument(
-            help="name of a task ('safegen household tasks' lists them), or a published file "
+            help="name of a task ('safegen bench household tasks' lists them), or a published file "
             'with --thor'
         ),
     ],
@@ -136,7 +133,7 @@ def run(
 
 @app.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="file saved by 'safegen household run --out'")],
+    file: Annotated[Path, typer.Argument(help="file saved by 'safegen bench household run --out'")],
     picture: Annotated[
         Path | None,
         typer.Option(dir_okay=False, help='draw positions over time to this file'),
@@ -170,7 +167,7 @@ def show(
         _say(console, f'picture: {draw_run(played.episode, picture)}')
 
 
-@app.command()
+@app.command('eval')
 def evaluate(
     table: Annotated[
         str, typer.Option(help='2 (settings), 3 (explicit and implicit) or all')

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen history`, `show`, `replay` and `share`: what a user may say about kept runs."""
+"""`safegen runs`: what a user may say about recorded runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import typer
 
 if TYPE_CHECKING:
     from safegen_ros.record.run_log import KeptRun
+
+app = typer.Typer(no_args_is_help=True)
 
 
 def complete_run(incomplete: str) -> list[str]:
@@ -28,14 +30,15 @@ RunName = Annotated[
     typer.Argument(
         metavar='RUN',
         help="run ID or unique part of it, 'last' for the newest, or the path of its folder; "
-        "'safegen history' lists runs",
+        "'safegen runs list' lists them",
         autocompletion=complete_run,
     ),
 ]
 AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
 
 
-def history(
+@app.command('list')
+def list_(
     limit: Annotated[int, typer.Option(min=0, help='maximum number of runs (0: all)')] = 20,
     domain: Annotated[str, typer.Option(help='only runs of this PDDL domain')] = '',
     result: Annotated[
@@ -55,9 +58,9 @@ def history(
         bool, typer.Option('--json', help='print one line of JSON per run and nothing else')
     ] = False,
 ) -> None:
-    """List the runs that are kept, newest first.
+    """List recorded runs, newest first.
 
-    They are in the folder of SAFEGEN_RUNS_DIR, else in runs/ of the working directory.
+    Runs are in the folder of SAFEGEN_RUNS_DIR, else in runs/ of the working directory.
 
     Exit status: 0 done, 2 a listed run cannot be read.
     """
@@ -68,6 +71,7 @@ def history(
     raise typer.Exit(list_kept(limit, Filter.of(domain, result, level, since), as_json))
 
 
+@app.command()
 def show(
     run: RunName,
     as_json: AsJson = False,
@@ -81,7 +85,7 @@ def show(
         ),
     ] = '',
 ) -> None:
-    """Print everything that is known of one run: task, attempts, plan, steps, end and events.
+    """Print everything about one run: task, attempts, plan, steps, end and events.
 
     Exit status: 0 done, 2 no such run, or it cannot be read.
     """
@@ -90,6 +94,7 @@ def show(
     raise typer.Exit(show_two(run, compare, as_json) if compare else show_run(run, as_json, events))
 
 
+@app.command()
 def replay(
     run: RunName,
     execute: Annotated[
@@ -100,9 +105,9 @@ def replay(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find every recorded verdict anew, carry the plan out again, and name each difference.
+    """Verify a recorded run again, execute its plan again, and report differences.
 
-    No ROS is needed, and a stack that is up is not touched.
+    It needs no ROS, and leaves a running stack alone.
 
     Exit status: 0 all as recorded, 1 a difference, 2 the run cannot be read.
     """
@@ -111,6 +116,7 @@ def replay(
     raise typer.Exit(replay_run(run, execute, scene, as_json))
 
 
+@app.command()
 def share(
     run: RunName,
     out: Annotated[
@@ -118,10 +124,10 @@ def share(
         typer.Option('--out', '-o', help='file to write (default: the run ID with .html)'),
     ] = None,
 ) -> None:
-    """Write one run as one HTML file that anybody can read, without a network and without a script.
+    """Write a run as one self-contained HTML file.
 
-    It has the task, every attempt with its verdict, the states, the timeline, digests of the files,
-    and a small enough video.
+    The page has the task, every attempt with its verdict, the states, the timeline, the digests of
+    the files, and a video unless that is too large. It needs no network and no script.
 
     Exit status: 0 done, 2 no such run, it cannot be read, or the file cannot be written.
     """

@@ -12,10 +12,7 @@ import typer
 
 from safegen_ros.paths import data_path
 
-train_app = typer.Typer(
-    no_args_is_help=True,
-    help='Train a model: supervised (sft), then by reinforcement with verified plans (grpo).',
-)
+train_app = typer.Typer(no_args_is_help=True)
 
 Config = Annotated[Path, typer.Option(help='recipe, such as config/train/mini.yaml')]
 Out = Annotated[Path, typer.Option(help='folder for checkpoints, metrics and the model')]

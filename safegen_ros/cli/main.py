@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -36,24 +36,21 @@ class VerbSpec:
             application after a colon. Where that application has a verb of this name, it is meant.
         help: one line for the list of verbs.
         panel: the part of the list that it stands in.
-        hidden: whether the list leaves it out.
     """
 
     place: str
     help: str
-    panel: str = ''
-    hidden: bool = False
+    panel: str
 
 
-PROVE, RUN, RECORDS, ROBOT = 'Prove (no ROS, no model)', 'Run', 'Records', 'Robot and site'
-EXTEND, LEARN, RESEARCH = 'Extend', 'Learn', 'Research'
-
-_HOUSEHOLD = 'Household tasks, one action after the other, with safety constraints (SAPO).'
+START, PROVE, RUN, RECORDS = 'Start here', 'Prove (no ROS, no model)', 'Run', 'Records'
+ROBOT, EXTEND, LEARN, RESEARCH = 'Robot and site', 'Extend', 'Learn', 'Research'
 
 VERBS = {
     'demo': VerbSpec(
-        'goal_verbs:app', 'Plan, prove and execute one task on the simulated arm.', RUN
+        'goal_verbs:app', 'Plan, prove and execute one task on the simulated arm.', START
     ),
+    'doctor': VerbSpec('doctor:doctor', 'Check the installation and suggest fixes.', START),
     'validate': VerbSpec('validate:validate', 'Print the verdict on plans.', PROVE),
     'solve': VerbSpec('solve:solve', 'Print a safe plan of the search planner.', PROVE),
     'rules': VerbSpec('rules:rules', 'Translate rules in plain words into PDDL3.', PROVE),
@@ -73,51 +70,71 @@ VERBS = {
     ),
     'reset': VerbSpec('operate:reset', 'Accept goals again after a stop. Nothing moves.', RUN),
     'console': VerbSpec('console:console', 'Serve the operator console in a browser.', RUN),
-    'history': VerbSpec('kept_runs:history', 'List recorded runs, newest first.', RECORDS),
-    'show': VerbSpec('kept_runs:show', 'Print everything about one run.', RECORDS),
-    'replay': VerbSpec(
-        'kept_runs:replay',
-        'Verify a recorded run again, execute its plan again, and report differences.',
-        RECORDS,
-    ),
-    'share': VerbSpec('kept_runs:share', 'Write a run as one self-contained HTML file.', RECORDS),
-    'doctor': VerbSpec('doctor:doctor', 'Check the installation and suggest fixes.', ROBOT),
-    'calibrate': VerbSpec(
-        'calibrate:calibrate', 'Measure tool and slots by touch, and write a scene.', ROBOT
-    ),
-    'emulate': VerbSpec('emulate:app', 'Emulate an arm at a serial port or over TCP.', ROBOT),
-    'release': VerbSpec(
-        'operate:release',
-        'Open the gripper or stop the pump. What it holds falls. Refused while a goal runs.',
-        ROBOT,
-    ),
-    'blocks-set-up': VerbSpec(
-        'operate:blocks_set_up',
-        'Confirm that the real blocks stand as the next goal begins.',
-        ROBOT,
-    ),
-    'operator': VerbSpec(
-        'operator_keys:app', 'Make keys of operators, and send signed commands.', ROBOT
-    ),
-    'policy': VerbSpec('policy:policy', 'Print the SROS2 policy of the nodes.', ROBOT),
-    'domains': VerbSpec('domains:domains', 'List domains, sizes and constraint families.', EXTEND),
-    'new-domain': VerbSpec('domains:new_domain', 'Start a domain of your own.', EXTEND),
-    'check-domain': VerbSpec('domains:check_domain', 'Check domain folders.', EXTEND),
-    'dataset': VerbSpec('dataset:app', 'Build problems with rules and proved plans.', LEARN),
+    'runs': VerbSpec('kept_runs:app', 'List, show, replay and share recorded runs.', RECORDS),
+    'arm': VerbSpec('arm:app', 'Calibrate, emulate and prepare an arm.', ROBOT),
+    'security': VerbSpec('security:app', 'Keys, signed commands and the SROS2 policy.', ROBOT),
+    'domain': VerbSpec('domains:app', 'List, start and check PDDL domains.', EXTEND),
+    'data': VerbSpec('dataset:app', 'Build problems with rules and proved plans.', LEARN),
     'train': VerbSpec('learning:train_app', 'Train a model: SFT, then GRPO.', LEARN),
-    'evaluate': VerbSpec(
+    'eval': VerbSpec(
         'figure6:app',  # that of `evaluation`, to which it adds one
         'Measure models on new problems, beside the paper.',
         LEARN,
     ),
-    'bench': VerbSpec('bench:app', 'Measure speed, faults and coverage.', RESEARCH),
-    'planetarium': VerbSpec('planetarium:app', 'Text to PDDL: dataset and score.', RESEARCH),
-    'boxnet': VerbSpec('boxnet:app', 'Many arms on a grid: plans and collisions.', RESEARCH),
-    'household': VerbSpec('household:app', _HOUSEHOLD, RESEARCH),
-    'sapo': VerbSpec('household:app', _HOUSEHOLD, hidden=True),  # its name until 0.2
+    'bench': VerbSpec('bench:app', 'Speed, faults, and the benchmarks of other papers.', RESEARCH),
 }
 
+RENAMED = {
+    'history': 'runs list',
+    'show': 'runs show',
+    'replay': 'runs replay',
+    'share': 'runs share',
+    'calibrate': 'arm calibrate',
+    'emulate': 'arm emulate',
+    'release': 'arm release',
+    'blocks-set-up': 'arm blocks-set-up',
+    'operator new': 'security new-key',
+    'operator node': 'security node-key',
+    'operator do': 'security send',
+    'operator': 'security',
+    'policy': 'security policy',
+    'domains': 'domain list',
+    'new-domain': 'domain new',
+    'check-domain': 'domain check',
+    'dataset': 'data',
+    'evaluate': 'eval',
+    'boxnet evaluate': 'bench boxnet eval',
+    'planetarium evaluate': 'bench planetarium eval',
+    'household evaluate': 'bench household eval',
+    'sapo evaluate': 'bench household eval',
+    'bench boxnet': 'bench boxnet speed',
+    'bench planetarium': 'bench planetarium speed',
+    'boxnet': 'bench boxnet',
+    'planetarium': 'bench planetarium',
+    'household': 'bench household',
+    'sapo': 'bench household',
+}
+"""Commands up to version 0.2, which work in 0.3 as well, with what replaces each."""
+
 EXAMPLES = Path(__file__).with_name('examples.txt')  # one a line
+
+
+def renamed(words: list[str], told: TextIO | None) -> list[str]:
+    """The words of a command line with the present name of an old command, which `told` hears."""
+    for count in (2, 1):
+        old, rest = ' '.join(words[:count]), words[count:]
+        new = RENAMED.get(old, '')
+        # An old command that is a group today is meant where an option follows.
+        option = rest[:1] != ['--help'] and ''.join(rest[:1]).startswith('-')
+        if new and (option or not new.startswith(f'{old} ')):
+            if told is not None:
+                print(f"'safegen {old}' is now 'safegen {new}'", file=told)
+            return [*new.split(), *rest]
+    return words
+
+
+def _current(name: str) -> str:
+    return RENAMED.get(name, name)
 
 
 def load_verb(name: str) -> Any:
@@ -139,13 +156,17 @@ def load_verb(name: str) -> Any:
 
 
 def _add_examples(command: Any, words: str) -> None:
-    """Puts the examples of a verb, and of those below it, behind their help."""
+    """Puts the examples of a verb behind its help; a group has the first of each verb below it."""
     lines = EXAMPLES.read_text(encoding='utf-8').splitlines()
     found = [line for line in lines if f'{line} '.startswith(f'{words} ')]
+    below = getattr(command, 'commands', {})
+    if below:
+        place = len(words.split())
+        found = list({line.split()[place]: line for line in reversed(found)}.values())[::-1]
     if found:
         parts = ['Examples:', *found, command.epilog or '']
         command.epilog = '\n\n'.join(filter(None, parts))
-    for name, each in getattr(command, 'commands', {}).items():
+    for name, each in below.items():
         _add_examples(each, f'{words} {name}')
 
 
@@ -157,11 +178,21 @@ class _Verbs(TyperGroup):
         self._listing = False
         self._loaded: dict[str, Any] = {}
         self.commands = {
-            name: TyperCommand(
-                name, help=verb.help, hidden=verb.hidden, rich_help_panel=verb.panel or None
-            )
+            name: TyperCommand(name, help=verb.help, rich_help_panel=verb.panel)
             for name, verb in VERBS.items()
         }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the words, old names included; an unknown one is told its neighbours."""
+        words = renamed(args, sys.stderr if not ctx.resilient_parsing else None)
+        name = words[0]
+        if name not in VERBS and not name.startswith('-') and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, [*VERBS, *RENAMED])
+            meant = ' or '.join(f"'safegen {w}'" for w in dict.fromkeys(map(_current, near)))
+            ctx.fail(f'No such command {name!r}.' + (f' Did you mean {meant}?' if meant else ''))
+        return super().resolve_command(ctx, words)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, or while verbs are listed what the list says of it."""

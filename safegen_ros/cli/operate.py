@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of an operator: `stop`, `reset`, `release`, `blocks-set-up`, `status`, `approve`."""
+"""The commands of an operator: stop, reset, status, approve, and two of `safegen arm`."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def reset(namespace: Namespace = '', as_json: AsJson = False) -> None:
 
 
 def release(namespace: Namespace = '', as_json: AsJson = False) -> None:
-    """Open the gripper, or stop the pump: what it holds falls. Refused while a goal runs."""
+    """Open the gripper or stop the pump. What it holds falls. Refused while a goal runs."""
     from safegen_ros.cli.operator import release_tool
 
     raise typer.Exit(release_tool(namespace, as_json))
 
 
 def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
-    """Say that the blocks of a real table stand as the next goal begins. Look at them first."""
+    """Confirm that the real blocks stand as the next goal begins. Look at them first."""
     from safegen_ros.cli.operator import state_set_up
 
     raise typer.Exit(state_set_up(namespace, as_json))

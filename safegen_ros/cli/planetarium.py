@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen planetarium`: from words to problems, the dataset and the score of answers."""
+"""`safegen bench planetarium`: from words to problems, the dataset and the score of answers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 PAPER_RECIPE = 'config/planetarium/paper.json'
 """The recipe with the numbers of rows of table 1 of the paper."""
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help='Problems in plain words with their PDDL: a dataset, and the score of answers.',
-)
+app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
 Jobs = Annotated[
@@ -104,7 +101,7 @@ def texts(
         print(f'{group}: {rows:,} rows to learn from')
 
 
-@app.command()
+@app.command('eval')
 def evaluate(
     data: Folder,
     model: Annotated[str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')],

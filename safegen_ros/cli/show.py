@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen show`: everything that is known of one run."""
+"""`safegen runs show`: everything that is known of one run."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Authority:
         if not signature.key:
             raise NotAuthorized(
                 f"{command.name} must be signed here: sign it with an operator's key, see "
-                "'safegen operator --help'"
+                "'safegen security --help'"
             )
         if max(len(signature.key), len(signature.nonce)) > _MAX_TEXT:
             raise NotAuthorized(f'{command.name}: the name or the nonce is too long')

@@ -101,10 +101,12 @@ def load_key(path: Path) -> KeyPair:
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise KeyFileError(
             f'{path}: is no ed25519 private key without a passphrase: make one with '
-            "'safegen operator new NAME'"
+            "'safegen security new-key NAME'"
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyFileError(f"{path}: is no ed25519 key: make one with 'safegen operator new NAME'")
+        raise KeyFileError(
+            f"{path}: is no ed25519 key: make one with 'safegen security new-key NAME'"
+        )
     return KeyPair(path.name.removesuffix('.key'), key)
 
 

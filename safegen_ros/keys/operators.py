@@ -81,7 +81,7 @@ def read_operators(path: Path) -> Mapping[str, Operator]:
         except ValueError as error:
             at = line.index(key[0], at + len(roles) - 1) + 1
             raise refuse(
-                str(error), "write the line that 'safegen operator new' prints", number, at
+                str(error), "write the line that 'safegen security new-key' prints", number, at
             ) from None
         held = frozenset(known[each] for each in roles.split(','))
         if name == INSTALLATION or (Role.NODE in held and held != {Role.NODE}):

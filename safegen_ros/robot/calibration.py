@@ -114,7 +114,7 @@ def scene_text(source: Path, measured: Measured) -> str:
         slots[name]['azimuth_deg'] = round(math.degrees(math.atan2(y, x)), 2)
     heights = ', '.join(f'{1000 * top:.1f}' for top in measured.block_heights.values())
     header = (
-        f'# Written by `safegen calibrate` from {source.name}.\n'
+        f'# Written by `safegen arm calibrate` from {source.name}.\n'
         f'# Touches of the table agree within {1000 * measured.table_spread:.1f} mm.\n'
         f'# Measured slots: {" ".join(measured.slots) or "none"}.\n'
         f'# Heights of the blocks there [mm]: {heights or "none"}.\n\n'

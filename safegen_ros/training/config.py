@@ -100,7 +100,7 @@ class DataConfig:
 
     Attributes:
         world: `pddl3` for planning problems; `text` for any pairs of texts, see `text_world`.
-        folder: a dataset as `safegen dataset build` writes it, or of a text world.
+        folder: a dataset as `safegen data build` writes it, or of a text world.
         tokens: of a new network in a text world: `text` keeps every character, `words` has one
             token for what stands between blanks.
         style: of a new network in a text world: what `safegen.json` says of how it is asked.

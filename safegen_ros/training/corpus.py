@@ -51,7 +51,7 @@ def training_rows(config: TrainConfig) -> list[Row]:
     path = folder / 'train.jsonl'
     if not path.is_file():
         raise ConfigError(
-            f'{path}: there is no such file: build the dataset (safegen dataset build), or give '
+            f'{path}: there is no such file: build the dataset (safegen data build), or give '
             'its folder as data.folder'
         )
     if (folder / MANIFEST).exists():

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen boxnet`: plans, verdicts, pictures, datasets and scores from the command line."""
+"""`safegen bench boxnet`: plans, verdicts, pictures, datasets and scores from the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LISTING = 'examples/boxnet/listing10.json'
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ['boxnet', *map(str, words)])
+    return CliRunner().invoke(app, ['bench', 'boxnet', *map(str, words)])
 
 
 @pytest.fixture(scope='module')
@@ -94,14 +94,14 @@ def test_a_dataset_is_checked_and_its_tasks_are_found(built: Path, tmp_path: Pat
     done = run('render', built / 'test.jsonl', tmp_path / 'task.png', '--id', ids[-1])
     assert done.exit_code == 0, done.output
     with pytest.raises(SafegenError, match=r'name it \.png'):
-        app(['boxnet', 'render', LISTING, str(tmp_path / 'x.foo')])
+        app(['bench', 'boxnet', 'render', LISTING, str(tmp_path / 'x.foo')])
     with pytest.raises(BoxnetError, match='has no task'):
-        app(['boxnet', 'render', str(built / 'test.jsonl'), 'x.png', '--id', 'other'])
+        app(['bench', 'boxnet', 'render', str(built / 'test.jsonl'), 'x.png', '--id', 'other'])
 
 
 def test_a_model_is_scored_beside_the_paper(built: Path, tmp_path: Path) -> None:
     with ModelServer() as server:
-        words = ('evaluate', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path / 'out',
+        words = ('eval', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path / 'out',
                  '--trials', 2, '--attempts', 2, '--plots')  # fmt: skip
         done = run(*words)
         assert done.exit_code == 0, done.output
@@ -116,13 +116,13 @@ def test_a_model_is_scored_beside_the_paper(built: Path, tmp_path: Path) -> None
     assert (figures['lines'][0]['format'], figures['lines'][0]['incomplete']) == (100, 100)
     assert (tmp_path / 'out' / 'boxnet.png').stat().st_size > 5_000
     with pytest.raises(SafegenError, match='mode'):
-        app(['boxnet', *map(str, words[:-1]), '--mode', 'half'])
+        app(['bench', 'boxnet', *map(str, words[:-1]), '--mode', 'half'])
 
 
 def test_a_model_at_a_server_that_chooses_does_nothing_bad(built: Path, tmp_path: Path) -> None:
     with ModelServer() as server:
         done = run(
-            'evaluate', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path,
+            'eval', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path,
             '--rows', 1, '--trials', 1, '--mode', 'next', '--shield', 'choice',
         )  # fmt: skip
     assert done.exit_code == 0, done.output

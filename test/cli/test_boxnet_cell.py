@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen boxnet` with arms of real shape: depths, runs in MuJoCo, what the depths differ in."""
+"""`safegen bench boxnet` with arms of real shape: depths, runs in MuJoCo, and differences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TASK = 'examples/boxnet/ur5e_hand_over.json'
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ['boxnet', *map(str, words)])
+    return CliRunner().invoke(app, ['bench', 'boxnet', *map(str, words)])
 
 
 def test_a_plan_is_solved_proved_and_run(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_bash_completes_with_the_script_that_is_printed(tmp_path: Path) -> None:
         'PATH': f'{SAFEGEN.parent}:{os.environ["PATH"]}',
         'SAFEGEN_RUNS_DIR': str(tmp_path),
     }
-    lines = ['safegen rese', 'safegen run blocksworld-023', f'safegen show {run.name[:6]}']
+    lines = ['safegen rese', 'safegen run blocksworld-023', f'safegen runs show {run.name[:6]}']
     done = subprocess.run(
         [bash, '-c', IN_BASH, 'bash', *lines],
         env=environment, capture_output=True, text=True, timeout=120, check=True,

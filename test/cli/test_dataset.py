@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen dataset`: builds, shards, merges, checks and describes."""
+"""`safegen data`: builds, shards, merges, checks and describes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from safegen_ros.errors import SafegenError
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ['dataset', *map(str, words)])
+    return CliRunner().invoke(app, ['data', *map(str, words)])
 
 
 @pytest.fixture(scope='module')

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen domains`, `new-domain` and `check-domain`, as a person uses them."""
+"""`safegen domain`, as a person uses it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _run(*arguments: str, directory: Path | None = None) -> subprocess.Completed
 
 def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
     safegen = ('safegen_ros.cli.main',)
-    made = CliRunner().invoke(app, ['new-domain', 'courier', '--into', str(tmp_path)])
+    made = CliRunner().invoke(app, ['domain', 'new', 'courier', '--into', str(tmp_path)])
     assert made.exit_code == 0, made.stderr
     assert made.stdout.splitlines()[-2:] == [
         f'export {SEARCH_PATH}={tmp_path}',
-        'safegen check-domain courier',
+        'safegen domain check courier',
     ]
-    checked = _run(*safegen, 'check-domain', 'courier', directory=tmp_path)
+    checked = _run(*safegen, 'domain', 'check', 'courier', directory=tmp_path)
     assert checked.stdout == 'courier: in order (5 problems of each family)\n'
     assert checked.returncode == 0
     tests = _run('pytest', '-q', '-p', 'no:cacheprovider', str(tmp_path), directory=tmp_path)
@@ -48,7 +48,7 @@ def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
     assert '4 passed' in tests.stdout
     words = tmp_path / 'courier' / 'wording.py'
     words.write_text(words.read_text().replace('lies at {1}', 'lies there'))
-    checked = _run(*safegen, 'check-domain', '--json', directory=tmp_path)
+    checked = _run(*safegen, 'domain', 'check', '--json', directory=tmp_path)
     assert checked.returncode == 1
     found = json.loads(checked.stdout)['domains']
     assert list(found) == [*FOUR, 'courier']
@@ -64,13 +64,13 @@ def test_what_is_wrong_and_what_is_noted_is_told_apart(
 
     found = [DomainFinding('ferry: one thing', note=True)]
     monkeypatch.setattr(inspection, 'inspect_domain', lambda *settings: iter(found))
-    done = CliRunner().invoke(app, ['check-domain', 'ferry', '--problems', '3'])
+    done = CliRunner().invoke(app, ['domain', 'check', 'ferry', '--problems', '3'])
     assert done.stdout == (
         'ferry: in order (3 problems of each family)\n  note: ferry: one thing\n'
     )
     assert done.exit_code == 0
     found.append(DomainFinding('ferry: another thing'))
-    done = CliRunner().invoke(app, ['check-domain', 'ferry'])
+    done = CliRunner().invoke(app, ['domain', 'check', 'ferry'])
     assert 'ferry: 1 to fix\n' in done.stdout
     assert '  wrong: ferry: another thing\n' in done.stdout
     assert done.exit_code == 1
@@ -79,11 +79,11 @@ def test_what_is_wrong_and_what_is_noted_is_told_apart(
 @pytest.mark.parametrize(
     ('arguments', 'message'),
     [
-        (['check-domain', 'boat'], "there is no domain folder 'boat': use one of blocksworld"),
-        (['domains', 'boat'], "there is no domain 'boat': use one of blocksworld"),
-        (['new-domain', 'ferry'], "the name 'ferry' is taken: choose another one"),
-        (['check-domain', '--problems', '0'], '--problems'),
-        (['domains', '--difficulty', '--problems', '1'], '--problems'),
+        (['domain', 'check', 'boat'], "there is no domain folder 'boat': use one of blocksworld"),
+        (['domain', 'list', 'boat'], "there is no domain 'boat': use one of blocksworld"),
+        (['domain', 'new', 'ferry'], "the name 'ferry' is taken: choose another one"),
+        (['domain', 'check', '--problems', '0'], '--problems'),
+        (['domain', 'list', '--difficulty', '--problems', '1'], '--problems'),
     ],
 )
 def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
@@ -93,14 +93,14 @@ def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
 
 
 def test_errors_are_json_where_that_is_asked_for() -> None:
-    done = CliRunner().invoke(app, ['check-domain', 'boat', '--json'])
+    done = CliRunner().invoke(app, ['domain', 'check', 'boat', '--json'])
     (error,) = json.loads(done.stdout)['errors']
     assert error['code'] == 'UNKNOWN_DOMAIN'
 
 
 @pytest.mark.parametrize('name', FOUR)
 def test_the_tables_are_those_of_the_documentation(name: str) -> None:
-    done = CliRunner().invoke(app, ['domains', name])
+    done = CliRunner().invoke(app, ['domain', 'list', name])
     assert done.exit_code == 0
     assert done.stdout.strip() in DOCS.read_text(encoding='utf-8')
     for family in kits()[name].families:
@@ -108,7 +108,7 @@ def test_the_tables_are_those_of_the_documentation(name: str) -> None:
 
 
 def test_domains_for_programs() -> None:
-    done = CliRunner().invoke(app, ['domains', '--json'])
+    done = CliRunner().invoke(app, ['domain', 'list', '--json'])
     found = {domain['name']: domain for domain in json.loads(done.stdout)['domains']}
     assert found.keys() >= set(FOUR)
     ferry = found['ferry']
@@ -126,7 +126,7 @@ def test_domains_for_programs() -> None:
 
 
 def test_difficulty_is_measured() -> None:
-    command = ['domains', 'spanner', '--difficulty', '--problems', '20', '--seed', '3']
+    command = ['domain', 'list', 'spanner', '--difficulty', '--problems', '20', '--seed', '3']
     done = CliRunner().invoke(app, [*command, '--json'])
     assert done.exit_code == 0, done.output
     values = json.loads(done.stdout)
@@ -141,15 +141,15 @@ def test_difficulty_is_measured() -> None:
 def test_a_domain_file_is_checked_without_a_problem(tmp_path: Path) -> None:
     path = tmp_path / 'mine.pddl'
     path.write_text('(define (domain mine) (:predicates (p ?x)) (:action a :effect (p ?y)))')
-    refused = CliRunner().invoke(app, ['check-domain', str(path)])
+    refused = CliRunner().invoke(app, ['domain', 'check', str(path)])
     assert refused.exit_code == 2
     assert f"{path}:1:66: variable '?y' is not bound" in refused.output
     assert '^' in refused.output
     path.write_text(path.read_text().replace(':effect', ':parameters (?y) :effect'))
-    read = CliRunner().invoke(app, ['check-domain', str(path)])
+    read = CliRunner().invoke(app, ['domain', 'check', str(path)])
     assert (read.exit_code, read.output) == (
         0, 'mine: can be read (1 actions, 1 predicates, 0 types)\n'
     )  # fmt: skip
-    as_json = CliRunner().invoke(app, ['check-domain', str(path), '--json'])
+    as_json = CliRunner().invoke(app, ['domain', 'check', str(path), '--json'])
     assert json.loads(as_json.output)['domains']['mine']['actions'] == ['a']
-    assert CliRunner().invoke(app, ['check-domain', str(tmp_path / 'no.pddl')]).exit_code == 2
+    assert CliRunner().invoke(app, ['domain', 'check', str(tmp_path / 'no.pddl')]).exit_code == 2

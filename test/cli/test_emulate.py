@@ -16,7 +16,7 @@ from safegen_ros.robot.emulator.faults import KNOBS
 
 def test_the_emulated_arm_is_there_until_ctrl_c(tmp_path):
     link = tmp_path / 'arm'
-    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'emulate', 'mycobot']
+    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'arm', 'emulate', 'mycobot']
     options = ['--port', str(link), '--tcp', '0', '--problem', 'examples/tower_order.pddl']
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         lines = []
@@ -34,10 +34,10 @@ def test_the_emulated_arm_is_there_until_ctrl_c(tmp_path):
 
 
 def test_the_faults_are_listed_and_a_wrong_one_is_refused(safegen):
-    code, out, _ = safegen('emulate', 'mycobot', '--list-faults')
+    code, out, _ = safegen('arm', 'emulate', 'mycobot', '--list-faults')
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()] == list(KNOBS)
-    code, _, err = safegen('emulate', 'mycobot', '--fault', 'late_ack=99')
+    code, _, err = safegen('arm', 'emulate', 'mycobot', '--fault', 'late_ack=99')
     assert code == 2
     assert 'late_ack' in err
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen evaluate`: commands print, write their files, and refuse what they cannot measure."""
+"""`safegen eval`: commands print, write their files, and refuse what they cannot measure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _options(words: tuple[object, ...]) -> list[str]:
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ['evaluate', *map(str, words)])
+    return CliRunner().invoke(app, ['eval', *map(str, words)])
 
 
 @pytest.fixture(scope='module')
@@ -72,7 +72,7 @@ def test_a_command_prints_and_writes(
     assert values['conditions']['seed'] == 3
     assert values['differences']
     asked = [f'--model {model}', '--seed 3', *_options(more)]
-    assert values['command'].split(' --')[0] == f'safegen evaluate {command}'
+    assert values['command'].split(' --')[0] == f'safegen eval {command}'
     assert sorted(f'--{each}' for each in values['command'].split(' --')[1:]) == sorted(asked)
     assert f'Printed by `{values["command"]}`' in (out / f'{command}.md').read_text()
     assert 'parameters, weights' in done.stdout
@@ -97,7 +97,7 @@ def test_stages_can_be_named(model: Path, tmp_path: Path) -> None:
     assert run('table2', '--stage', 'SFT').exit_code == 2
     with pytest.raises(SafegenError, match="stage 'RLHF' is none of"):
         CliRunner().invoke(
-            app, ['evaluate', 'table2', '--stage', f'RLHF={model}'], catch_exceptions=False
+            app, ['eval', 'table2', '--stage', f'RLHF={model}'], catch_exceptions=False
         )
 
 
@@ -138,7 +138,7 @@ def test_what_is_missing_is_named(
 ) -> None:
     given = [str(model) if word == 'MODEL' else word for word in words]
     with pytest.raises(SafegenError, match=message):
-        CliRunner().invoke(app, ['evaluate', *given], catch_exceptions=False)
+        CliRunner().invoke(app, ['eval', *given], catch_exceptions=False)
 
 
 def test_modes_and_formats_are_checked(model: Path) -> None:

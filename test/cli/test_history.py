@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen history`, `show` and `replay`: what was kept, for a person and for a program."""
+"""`safegen runs`: what was kept, for a person and for a program."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _lines(text: str) -> list[Any]:
 
 
 def test_runs_are_listed_newest_first_with_what_matters(safegen: CommandLine, runs: Path) -> None:
-    status, out, error = safegen('history')
+    status, out, error = safegen('runs', 'list')
     assert (status, error) == (0, '')
     head, *rows = [' '.join(line.split()) for line in out.splitlines()]
     assert head == 'run begun result took tries record domain level'
@@ -96,7 +96,7 @@ def test_runs_are_listed_newest_first_with_what_matters(safegen: CommandLine, ru
     assert 'GOAL_NOT_REACHED' in rows[2]
     assert 'CUT_OFF' in rows[0]
 
-    status, out, _ = safegen('history', '--json')
+    status, out, _ = safegen('runs', 'list', '--json')
     values = _lines(out)
     assert status == 0
     assert [each['run'] for each in values] == [THIRD, SECOND, FIRST]
@@ -124,7 +124,7 @@ def test_runs_are_listed_newest_first_with_what_matters(safegen: CommandLine, ru
 def test_filters_leave_what_was_asked_for(
     safegen: CommandLine, runs: Path, options: tuple[str, ...], found: list[str]
 ) -> None:
-    status, out, _ = safegen('history', '--json', *options)
+    status, out, _ = safegen('runs', 'list', '--json', *options)
     assert (status, [each['run'] for each in _lines(out)]) == (0, found)
 
 
@@ -135,7 +135,7 @@ def test_filters_leave_what_was_asked_for(
 def test_a_result_that_no_run_can_have_is_refused(
     safegen: CommandLine, runs: Path, result: str, hint: str
 ) -> None:
-    status, out, error = safegen('history', '--result', result)
+    status, out, error = safegen('runs', 'list', '--result', result)
     told = ' '.join(error.replace('│', ' ').split())
     assert (status, out) == (2, '')
     assert 'is no end of a run' in told
@@ -146,12 +146,12 @@ def test_a_broken_run_is_listed_with_its_error_and_hides_no_other(
     safegen: CommandLine, runs: Path
 ) -> None:
     (runs / SECOND / JOURNAL).write_bytes(b'x' * 5000)
-    status, out, error = safegen('history')
+    status, out, error = safegen('runs', 'list')
     assert status == 2
     assert 'UNREADABLE' in out
     assert 'SUCCESS' in out
     assert f'{SECOND}/{JOURNAL}: is no journal, or is damaged' in error
-    (values,) = _lines(safegen('history', '--json', '--result', 'unreadable')[1])
+    (values,) = _lines(safegen('runs', 'list', '--json', '--result', 'unreadable')[1])
     assert 'is damaged' in values['message']
 
 
@@ -159,11 +159,11 @@ def test_no_run_at_all_is_said(
     safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
-    assert safegen('history')[:2] == (0, f'no such run in {tmp_path}\n')
+    assert safegen('runs', 'list')[:2] == (0, f'no such run in {tmp_path}\n')
 
 
 def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> None:
-    status, out, error = safegen('show', FIRST[-4:])
+    status, out, error = safegen('runs', 'show', FIRST[-4:])
     assert (status, error) == (0, '')
     for words in (
         f'run {FIRST}  SUCCESS  (ended)',
@@ -191,11 +191,11 @@ def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> Non
         'task', 'goal', 'unbound', 'stack', 'attempt', 'attempt', 'attempt', 'phase', 'step',
         'observed', 'step', 'observed', 'result', 'end', 'measured', 'files',
     ]  # fmt: skip
-    assert 'events' not in safegen('show', FIRST, '--no-events')[1]
+    assert 'events' not in safegen('runs', 'show', FIRST, '--no-events')[1]
 
 
 def test_show_gives_a_program_all_of_it(safegen: CommandLine, runs: Path) -> None:
-    values = json.loads(safegen('show', FIRST, '--json')[1])
+    values = json.loads(safegen('runs', 'show', FIRST, '--json')[1])
     assert (values['run'], values['state'], values['result']) == (FIRST, 'ENDED', 'SUCCESS')
     assert values['record']['plan'] == list(PLAN)
     assert values['record']['attempts'][1]['verdict']['category'] == 'SAFETY_VIOLATION'
@@ -203,7 +203,7 @@ def test_show_gives_a_program_all_of_it(safegen: CommandLine, runs: Path) -> Non
 
 
 def test_a_run_that_was_cut_off_shows_what_had_begun(safegen: CommandLine, runs: Path) -> None:
-    status, out, _ = safegen('show', 'last')
+    status, out, _ = safegen('runs', 'show', 'last')
     assert status == 0
     assert 'CUT_OFF  (cut off: its process ended without saying how)' in out
     assert '1  (pickup a)  at 0.00 s, not finished' in out
@@ -221,14 +221,14 @@ def test_a_run_that_is_none_or_broken_is_an_error_in_a_line(
         (SECOND, 'is empty: its process ended before it wrote anything'),
         (THIRD, 'there is no journal in this folder'),
     ):
-        status, out, error = safegen(verb, name)
+        status, out, error = safegen('runs', verb, name)
         assert (status, out) == (2, '')
         assert words in error
         assert error.count('\n') == 1
 
 
 def test_replay_finds_the_same_again(safegen: CommandLine, runs: Path) -> None:
-    status, out, error = safegen('replay', FIRST)
+    status, out, error = safegen('runs', 'replay', FIRST)
     assert (status, error) == (0, ''), out
     record, *lines = out.splitlines()
     assert record == f'record: signed by {installation_key().public.fingerprint}, whole'
@@ -240,7 +240,7 @@ def test_replay_finds_the_same_again(safegen: CommandLine, runs: Path) -> None:
         'same  execution on symbols: 2 steps',
         'all is as it was recorded',
     ]
-    values = json.loads(safegen('replay', FIRST, '--json', '--no-execute')[1])
+    values = json.loads(safegen('runs', 'replay', FIRST, '--json', '--no-execute')[1])
     assert (values['same'], len(values['verdicts'])) == (True, 4)
     assert values['execution'] == {'skipped': '--no-execute was given'}
 
@@ -250,13 +250,13 @@ def test_a_record_of_another_installation_is_shown_and_not_trusted(
 ) -> None:
     (tmp_path / 'here').mkdir()
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path / 'here'))
-    status, out, _ = safegen('show', FIRST)
+    status, out, _ = safegen('runs', 'show', FIRST)
     assert status == 1
     assert 'NOT a key of this installation' in out
-    assert json.loads(safegen('show', FIRST, '--json')[1])['signature']['good'] is False
-    status, out, _ = safegen('replay', FIRST, '--no-execute')
+    assert json.loads(safegen('runs', 'show', FIRST, '--json')[1])['signature']['good'] is False
+    status, out, _ = safegen('runs', 'replay', FIRST, '--no-execute')
     assert (status, 'all is as it was recorded' in out) == (1, True)
-    status, out, _ = safegen('history', '--json')
+    status, out, _ = safegen('runs', 'list', '--json')
     assert (status, {each['record'] for each in _lines(out)}) == (0, {'NOT_TRUSTED'})
 
 
@@ -266,10 +266,10 @@ def test_a_record_that_was_rewritten_is_named_by_its_entry(
     journal = runs / FIRST / 'journal.db'
     journal.write_bytes(journal.read_bytes().replace(b'(pickup a)', b'(pickup b)'))
     for command in ('show', 'replay'):
-        status, _, error = safegen(command, str(runs / FIRST))
+        status, _, error = safegen('runs', command, str(runs / FIRST))
         assert status == 2
         assert 'REWRITTEN at entry ' in error
-    values = _lines(safegen('history', '--json')[1])
+    values = _lines(safegen('runs', 'list', '--json')[1])
     assert [each['record'] for each in values] == ['signed', 'signed', 'REWRITTEN']
 
 
@@ -297,10 +297,10 @@ def test_an_approval_is_shown_with_its_signature(
         with RunLog(kept_folder(tmp_path, folder), task_record(TASK, 'two.pddl', '')) as log:
             log.note(PlanEvent(('(pickup a)',), 'search'))
             log.note(each)
-        shown = safegen('show', folder, '--no-events')
+        shown = safegen('runs', 'show', folder, '--no-events')
         assert shown[0] == status, shown
         assert each.in_words(plans) in shown[1]
-        assert safegen('replay', folder, '--no-execute')[0] == status
+        assert safegen('runs', 'replay', folder, '--no-execute')[0] == status
     assert answer.in_words(plans) == f'approved by alice, signed by {alice.public.fingerprint}'
     assert forged.in_words(plans) == 'approved by bob, but the SIGNATURE IS WRONG'
     for each in (other_task, other_plan):
@@ -310,12 +310,12 @@ def test_an_approval_is_shown_with_its_signature(
 def test_replay_names_what_differs_and_fails(safegen: CommandLine, runs: Path) -> None:
     """A world that no execution of the plan leads to; the digests of the journal are right."""
     keep_run(kept_folder(runs, '20270101T000000Z-ffff'), ('(on a b)',))
-    status, out, _ = safegen('replay', 'last')
+    status, out, _ = safegen('runs', 'replay', 'last')
     assert status == 1
     assert 'differs  execution on symbols: 2 steps' in out
     assert '(arm-empty) holds now, and did not then' in out
     assert out.endswith('NOT AS RECORDED\n')
-    values = json.loads(safegen('replay', 'last', '--json')[1])
+    values = json.loads(safegen('runs', 'replay', 'last', '--json')[1])
     assert len(values['execution']['differences']) == 3
 
 
@@ -350,11 +350,11 @@ def test_a_step_by_step_run_is_found_the_same_again(
     assert len(record.plan) == len(taken) == (3 if falls else 2)
     assert {attempt.base for attempt in record.attempts} == ({0, 1} if falls else {0})
 
-    status, out, error = safegen('replay', 'last', '--no-execute')
+    status, out, error = safegen('runs', 'replay', 'last', '--no-execute')
     assert (status, error) == (0, ''), out
     assert 'same  attempt 1 (model): PRECONDITION_VIOLATION' in out
     assert 'same  the steps taken: SUCCESS' in out
-    status, out, _ = safegen('replay', 'last')
+    status, out, _ = safegen('runs', 'replay', 'last')
     assert status == 0
     # The steps alone do not say that a block fell.
     assert ('not executed: the world was not as foreseen' in out) == falls

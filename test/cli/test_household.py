@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen household`: lists, runs, keeps, shows and evaluates."""
+"""`safegen bench household`: lists, runs, keeps, shows and evaluates."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ TASK = 'damage-statue'
 
 
 def test_the_tasks_are_listed(safegen: CommandLine) -> None:
-    assert safegen('sapo', 'tasks')[:2] == safegen('household', 'tasks')[:2]  # its old name
-    code, out, _ = safegen('household', 'tasks')
+    code, out, _ = safegen('bench', 'household', 'tasks')
     assert (code, out.count('(fire,'), len(out.splitlines())) == (0, 5, 25)
 
 
 def test_a_run_is_printed_kept_shown_drawn_and_proved(safegen: CommandLine, tmp_path: Path) -> None:
     kept, picture, pddl = tmp_path / 'run.json', tmp_path / 'run.png', tmp_path / 'pddl'
-    code, printed, _ = safegen('household', 'run', TASK, '--out', kept)
+    code, printed, _ = safegen('bench', 'household', 'run', TASK, '--out', kept)
     assert code == 0
     assert 'CSR 1, GSR 100 %: SUCCESS' in printed
-    code, shown, _ = safegen('household', 'show', kept, '--picture', picture, '--pddl', pddl)
+    code, shown, _ = safegen(
+        'bench', 'household', 'show', kept, '--picture', picture, '--pddl', pddl
+    )
     assert code == 0
     assert shown.startswith(printed.rstrip())
     assert picture.stat().st_size > 5_000
@@ -39,10 +40,12 @@ def test_a_run_is_printed_kept_shown_drawn_and_proved(safegen: CommandLine, tmp_
 
 def test_an_unsafe_run_fails_and_says_where(safegen: CommandLine, tmp_path: Path) -> None:
     kept, pddl = tmp_path / 'run.json', tmp_path / 'pddl'
-    code, printed, _ = safegen('household', 'run', TASK, '--agent', 'careless', '--out', kept)
+    code, printed, _ = safegen(
+        'bench', 'household', 'run', TASK, '--agent', 'careless', '--out', kept
+    )
     assert code == 1
     assert 'UNSAFE box-1: Close the box' in printed
-    assert safegen('household', 'show', kept, '--pddl', pddl)[0] == 0
+    assert safegen('bench', 'household', 'show', kept, '--pddl', pddl)[0] == 0
     files = [pddl / name for name in ('domain.pddl', 'problem.pddl', 'plan.txt')]
     code, out, _ = safegen('validate', *files)
     assert code == 1
@@ -50,13 +53,15 @@ def test_an_unsafe_run_fails_and_says_where(safegen: CommandLine, tmp_path: Path
 
 
 def test_a_shielded_run_of_the_careless_agent_is_safe(safegen: CommandLine) -> None:
-    code, out, _ = safegen('household', 'run', TASK, '--agent', 'careless', '--shield', 'block')
+    code, out, _ = safegen(
+        'bench', 'household', 'run', TASK, '--agent', 'careless', '--shield', 'block'
+    )
     assert (code, 'Not done:' in out, 'UNSAFE' in out) == (0, True, False)
 
 
 def test_a_changed_run_is_refused(safegen: CommandLine, tmp_path: Path) -> None:
     kept = tmp_path / 'run.json'
-    safegen('household', 'run', TASK, '--out', kept)
+    safegen('bench', 'household', 'run', TASK, '--out', kept)
     values = json.loads(kept.read_text())
     for changes, what in (
         ({'verdict': 'SAFETY_VIOLATION'}, 'played again it ends with SUCCESS'),
@@ -69,7 +74,7 @@ def test_a_changed_run_is_refused(safegen: CommandLine, tmp_path: Path) -> None:
         ({'steps': 0}, 'steps must be from 1'),
     ):
         kept.write_text(json.dumps({**values, **changes}))
-        code, _, error = safegen('household', 'show', kept)
+        code, _, error = safegen('bench', 'household', 'show', kept)
         assert code == 2
         assert what in error
 
@@ -81,30 +86,31 @@ def test_a_changed_run_is_refused(safegen: CommandLine, tmp_path: Path) -> None:
         ['run', TASK, '--agent', 'butler'],
         ['run', TASK, '--setting', 'half'],
         ['run', TASK, '--shield', 'paper'],
-        ['evaluate', '--table', '4'],
-        ['evaluate', '--agents', ''],
-        ['evaluate', '--agents', 'butler'],
+        ['eval', '--table', '4'],
+        ['eval', '--agents', ''],
+        ['eval', '--agents', 'butler'],
         ['tasks', '--published', 'docs'],
     ],
 )
 def test_bad_input_is_refused(safegen: CommandLine, words: list[str]) -> None:
-    code, _, error = safegen('household', *words)
+    code, _, error = safegen('bench', 'household', *words)
     assert code == 2
     assert error
 
 
 def test_tables_are_printed_and_written(safegen: CommandLine, tmp_path: Path) -> None:
     words = ['--agents', 'oracle', '--table', '3', '--runs', '1', '--out', tmp_path]
-    code, out, _ = safegen('household', 'evaluate', *words)
+    code, out, _ = safegen('bench', 'household', 'eval', *words)
     assert code == 0
     assert 'gpt-oss-20b' in out
     assert '100.0' in out
-    assert 'safegen household evaluate --table 3' in (tmp_path / 'household.md').read_text()
+    assert 'safegen bench household eval --table 3' in (tmp_path / 'household.md').read_text()
 
 
 def test_the_speed_is_printed(safegen: CommandLine) -> None:
-    code, out, _ = safegen('household', 'speed', '--steps', '1000')
-    assert (code, 'steps of the world' in out, 'safegen household speed' in out) == (0, True, True)
+    code, out, _ = safegen('bench', 'household', 'speed', '--steps', '1000')
+    assert (code, 'steps of the world' in out) == (0, True)
+    assert 'safegen bench household speed' in out
 
 
 def test_a_published_task_runs_in_ai2_thor(
@@ -132,10 +138,10 @@ def test_a_published_task_runs_in_ai2_thor(
             }
         )
     )
-    code, out, error = safegen('household', 'run', str(path), '--thor')
+    code, out, error = safegen('bench', 'household', 'run', str(path), '--thor')
     assert code == 0, out + error
     assert 'turn on Candle (1)' in out
     assert 'not set up: DirtyObject: Plate|1 is not in the scene' in error
     assert controller.stopped
     kept = ('--out', str(tmp_path / 'run.json'))
-    assert safegen('household', 'run', str(path), '--thor', *kept)[0] == 2
+    assert safegen('bench', 'household', 'run', str(path), '--thor', *kept)[0] == 2

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen planetarium`: builds, checks, describes, scores and explains."""
+"""`safegen bench planetarium`: builds, checks, describes, scores and explains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from safegen_ros.errors import SafegenError
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ['planetarium', *map(str, words)])
+    return CliRunner().invoke(app, ['bench', 'planetarium', *map(str, words)])
 
 
 @pytest.fixture(scope='module')

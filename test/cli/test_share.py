@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen share`, and `safegen show` with another run to compare."""
+"""`safegen runs share`, and `safegen runs show` with another run to compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_run_becomes_a_page(safegen: CommandLine, runs: Path) -> None:
-    status, out, _ = safegen('share', '3f9c', '-o', runs / 'run.html')
+    status, out, _ = safegen('runs', 'share', '3f9c', '-o', runs / 'run.html')
     assert (status, out) == (0, f'{runs / "run.html"}\n')
     page = (runs / 'run.html').read_text(encoding='utf-8')
     assert page.startswith('<!doctype html>')
@@ -32,25 +32,25 @@ def test_a_run_becomes_a_page(safegen: CommandLine, runs: Path) -> None:
 
 
 def test_what_cannot_be_shared_is_bad_input(safegen: CommandLine, runs: Path) -> None:
-    status, _, err = safegen('share', 'nothing-like-it')
+    status, _, err = safegen('runs', 'share', 'nothing-like-it')
     assert status == 2
     assert 'there is no run' in err
-    status, _, err = safegen('share', 'last', '-o', runs / 'none' / 'run.html')
+    status, _, err = safegen('runs', 'share', 'last', '-o', runs / 'none' / 'run.html')
     assert status == 2
     assert 'cannot be written' in err
 
 
 def test_two_runs_are_compared(safegen: CommandLine, runs: Path) -> None:
-    status, out, _ = safegen('show', FIRST, '--compare', SECOND)
+    status, out, _ = safegen('runs', 'show', FIRST, '--compare', SECOND)
     assert status == 0
     assert out.splitlines()[:2] == [f'- {FIRST}', f'+ {SECOND}']
     assert 'result\n  - SUCCESS\n  + GOAL_NOT_REACHED\n' in out
-    status, out, _ = safegen('show', FIRST, '--compare', SECOND, '--json')
+    status, out, _ = safegen('runs', 'show', FIRST, '--compare', SECOND, '--json')
     told = json.loads(out)
     assert told['runs'] == [FIRST, SECOND]
     assert ['result', 'SUCCESS', 'GOAL_NOT_REACHED'] in told['different']
-    status, out, _ = safegen('show', FIRST, '--compare', FIRST)
+    status, out, _ = safegen('runs', 'show', FIRST, '--compare', FIRST)
     assert out.splitlines()[2:] == ['nothing is different']
-    status, _, err = safegen('show', FIRST, '--compare', 'nothing-like-it')
+    status, _, err = safegen('runs', 'show', FIRST, '--compare', 'nothing-like-it')
     assert status == 2
     assert 'there is no run' in err

@@ -45,7 +45,7 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     ]
     under_way = {each['action']: each['status'] for each in told['goals']}
     assert under_way == {'run_task': 'running', 'execute_plan': 'running'}
-    code, _, error = safegen('release')
+    code, _, error = safegen('arm', 'release')
     assert (code, 'a goal is running' in error) == (1, True)
 
     code, out, _ = safegen('stop')
@@ -58,7 +58,7 @@ def test_the_verbs_of_an_operator(client: Client, safegen: CommandLine) -> None:
     assert 'STOPPED since ' in out
     assert 'the service stop was called' in out
     assert 'no goal is under way' in out
-    code, _, error = safegen('release')
+    code, _, error = safegen('arm', 'release')
     assert (code, 'the stack is stopped' in error) == (1, True)
     assert safegen('reset')[:2] == (0, 'Reset. New goals are accepted.\n')
     assert json.loads(safegen('reset', '--json')[1]) == {
@@ -88,7 +88,7 @@ def test_the_verbs_where_no_stack_is(
     for module in (operator, stack_status):
         monkeypatch.setattr(module, 'DISCOVERY_S', 2.0)
     nowhere = ['--namespace', 'nowhere']
-    code, _, error = safegen('release', *nowhere)
+    code, _, error = safegen('arm', 'release', *nowhere)
     assert (code, 'no executor is there to let go' in error) == (1, True)
     assert 'executors are in namespace /: use --namespace' in error
     code, out, _ = safegen('status', *nowhere)

@@ -371,6 +371,6 @@ def test_a_run_that_was_planned_for_anew_is_kept_and_proved_again(
     assert [(each['number'], each['steps_done']) for each in record['replans']] == [(1, 1)]
     assert [each['replan'] for each in record['attempts']] == [0, 1]
     # Every verdict is found anew, that of the second attempt for what was left then.
-    code, out, _ = safegen('replay', kept['run'], '--json')
+    code, out, _ = safegen('runs', 'replay', kept['run'], '--json')
     assert code == 0, out
     assert [each['differences'] for each in json.loads(out)['verdicts']] == [[], [], []]

@@ -141,8 +141,8 @@ def test_an_operator_has_the_tool_let_go(client: Client, safegen: CommandLine) -
     held = client.execute(PICK, parse_plan('(pickup a)'))
     assert ErrorCode(held.error_code) is ErrorCode.NONE, held.error_msg
     assert safegen('release')[:2] == (0, 'the pump is off; what it held is let go\n')
-    assert 'done: the pump is off; what it held is let go' in safegen('show', 'last')[1]
-    assert 'released: the pump is off; what it held is let go' in safegen('history')[1]
+    assert 'done: the pump is off; what it held is let go' in safegen('runs', 'show', 'last')[1]
+    assert 'released: the pump is off; what it held is let go' in safegen('runs', 'list')[1]
     assert json.loads(safegen('release', '--json')[1]) == {
         'success': True, 'message': 'the pump is off; it was not known to hold',
     }  # fmt: skip

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Record runs of the kinds in test/golden/runs, which `safegen replay` must reproduce.
+"""Record runs of the kinds in test/golden/runs, which `safegen runs replay` must reproduce.
 
 Run this only to add kinds of runs: the kept ones show that journals of an earlier release are read.
 Usage: `.venv/bin/python test/support/record_golden.py FOLDER`, with an unused ROS_DOMAIN_ID.

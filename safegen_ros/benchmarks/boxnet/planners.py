@@ -204,7 +204,7 @@ def compare(
         {'options': asdict(options), 'model': model},
         tuple(asdict(replace(record, answers=())) for record in records),
         more=MORE,
-        command='safegen boxnet evaluate',
+        command='safegen bench boxnet eval',
     )
 
 

@@ -277,7 +277,8 @@ def _comparison(
     return ComparisonTable(
         name, title, ('split', 'mode', 'whose'), tuple(lines), tuple(facts),
         (*WHAT_DIFFERS, *DIFFERENCES), {'facts': list(facts)}, tuple(measured),
-        plot='success', more={**MORE, _LEVELS: 's'}, command=f'safegen boxnet tables {arguments}',
+        plot='success', more={**MORE, _LEVELS: 's'},
+        command=f'safegen bench boxnet tables {arguments}',
     )  # fmt: skip
 
 

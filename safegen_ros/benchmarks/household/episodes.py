@@ -231,7 +231,7 @@ def compare(
     conditions = {'tasks': len(tasks), 'runs': runs, 'compat': compat.compat, 'steps': compat.steps}
     return ComparisonTable(
         'household', 'SAPO: safety step by step', _HEADINGS, tuple(shown), facts, _DIFFERENCES,
-        conditions, tuple(measured), more=MORE, command=f'safegen household evaluate {arguments}',
+        conditions, tuple(measured), more=MORE, command=f'safegen bench household eval {arguments}',
     )  # fmt: skip
 
 

@@ -46,5 +46,5 @@ def measure(steps: int = 20_000, seed: int = 0) -> Report:
                 note=f'with observations, monitors and scores; {mean:.1f} actions each',
             ),
         ),
-        verb='household speed',
+        verb='bench household speed',
     )  # fmt: skip

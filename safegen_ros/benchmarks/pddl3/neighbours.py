@@ -53,7 +53,7 @@ def count_rows(train: Path) -> int:
     if not train.is_file():
         raise DatasetError(
             f'{train}: is missing: copying needs the training rows: build the dataset with '
-            "'safegen dataset build OUT' and give --train-data OUT"
+            "'safegen data build OUT' and give --train-data OUT"
         )
     with train.open('rb') as file:
         return sum(1 for _ in file)

@@ -123,7 +123,7 @@ class StudyRecord:
         measured = tuple({**what, **result.as_dict()} for what, result in self.results)
         return ComparisonTable(
             name, title, headings, tuple(lines), facts, tuple(differences), conditions,
-            (*measured, *self.counts), plot, more or {}, command=f'safegen evaluate {name}',
+            (*measured, *self.counts), plot, more or {}, command=f'safegen eval {name}',
         )  # fmt: skip
 
     def _asked(self) -> Iterator[str]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench boxnet`: how long a step takes to check, and a task to solve."""
+"""`safegen bench boxnet speed`: how long a step takes to check, and a task to solve."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def measure(count: int, checks: int, seed: int, notify: Notify) -> Report:
         for task in islice(tasks((side, side), objects, str(seed), held_out=True), count)
     ]
     figures = (*_steps(checks, drawn[-1]), *_solves(drawn, notify))
-    return Report('boxnet', {'tasks': count, 'checks': checks, 'seed': seed}, figures)
+    settings = {'tasks': count, 'checks': checks, 'seed': seed}
+    return Report('boxnet', settings, figures, verb='bench boxnet speed')
 
 
 def all_move(task: Task) -> Step:

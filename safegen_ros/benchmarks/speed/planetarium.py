@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench planetarium`: how long two problems take to compare, reading them included."""
+"""`safegen bench planetarium speed`: time to read and compare two problems."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def measure(problems: int, seed: int, notify: Notify) -> Report:
             at_least=False, note=f'mean {statistics.fmean(large):.1f}, {len(large)} pairs',
         )
     )  # fmt: skip
-    return Report('planetarium', {'problems': problems, 'seed': seed}, tuple(measurements))
+    settings = {'problems': problems, 'seed': seed}
+    return Report('planetarium', settings, tuple(measurements), verb='bench planetarium speed')
 
 
 def draw_cases(kit: Kit, problems: int, seed: int) -> Iterator[TextPair]:

@@ -141,7 +141,7 @@ def _whole_walk(store: BlockStore, recipe: Recipe, domain: str) -> Walk:
             few = ' '.join(map(str, missing[:20]))
             raise DatasetError(
                 f'{store.folder / domain}: {len(missing)} blocks are missing or damaged ({few}): '
-                'run the shards that make them, or safegen dataset build on this folder'
+                'run the shards that make them, or safegen data build on this folder'
             )
         walk.take_block(lines)
     if walk.full:
@@ -151,7 +151,7 @@ def _whole_walk(store: BlockStore, recipe: Recipe, domain: str) -> Walk:
     lacking = ', '.join(f'{count} rows of {split}' for split, count in walk.missing.items())
     raise DatasetError(
         f'{store.folder / domain}: {last + 1} blocks are not enough, {lacking} are missing: run '
-        f'the shards with --blocks {_enough(walk, recipe, last + 1)}, or safegen dataset build on '
+        f'the shards with --blocks {_enough(walk, recipe, last + 1)}, or safegen data build on '
         'this folder'
     )
 

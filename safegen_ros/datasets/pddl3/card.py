@@ -93,8 +93,8 @@ domain's training rows.
 
 ## Rebuild
 
-    safegen dataset build OUT --recipe recipe.json
-    safegen dataset check OUT
+    safegen data build OUT --recipe recipe.json
+    safegen data check OUT
 
 gives the same bytes on any number of cores, with the version of safegen_ros that this came with.
 `manifest.json` has the SHA-256 of every file.

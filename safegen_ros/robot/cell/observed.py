@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 REACH = 0.008
 STILL_HOLDS = (
     'the tool still holds what the last goal left there: hold a hand under the block, and call '
-    '`safegen release`'
+    '`safegen arm release`'
 )
 #: The cure where blocks do not stand as the task begins, and nobody looks.
 SAY_SO = (
-    'set the blocks up as the task begins, and say so (safegen blocks-set-up, or safegen run '
+    'set the blocks up as the task begins, and say so (safegen arm blocks-set-up, or safegen run '
     '--blocks-set-up)'
 )
 #: A tool that holds nothing.

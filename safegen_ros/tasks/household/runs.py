@@ -186,7 +186,9 @@ def _values(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(read_text(path, 'run'))
     except (ValueError, RecursionError) as error:
-        raise HouseholdError(f'{path}: is no JSON: give a file of safegen household run') from error
+        raise HouseholdError(
+            f'{path}: is no JSON: give a file of safegen bench household run'
+        ) from error
     if not isinstance(values, dict) or values.keys() != _FIELDS.keys():
         raise HouseholdError(f'{path}: is no run: its keys must be {" ".join(_FIELDS)}')
     for key, kind in _FIELDS.items():

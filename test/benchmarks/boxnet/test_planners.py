@@ -112,7 +112,7 @@ def test_the_figures_of_the_paper_are_beside(tmp_path: Path) -> None:
     assert (best.figures.more['unreachable'], best.figures.more['collision']) == (6, 5)
     assert [line.case for line in comparison.lines][-1] == '2 objects'
     values = json.loads(json.dumps(comparison.as_dict()))
-    assert values['command'] == 'safegen boxnet evaluate'
+    assert values['command'] == 'safegen bench boxnet eval'
     assert len(values['measured']) == len(found)
     assert all(isinstance(record, TrialRecord) for record in found)
 

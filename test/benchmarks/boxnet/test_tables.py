@@ -128,7 +128,7 @@ def test_every_split_mode_and_shield_has_a_line_beside_the_paper(study: BoxnetSt
     assert ('randrob', 'FULLPLAN, plain', UNTRAINED) not in success
     assert {line.case for line in by_objects.lines} == {'1 object'}
     page = markdown(every)
-    assert 'Printed by `safegen boxnet tables DATA`' in page
+    assert 'Printed by `safegen bench boxnet tables DATA`' in page
     assert 'No state is entered twice' in page
     assert '| 2 0 0 0 |' in page
     assert '| unseenmap | FULLPLAN, plain | paper: Qwen2.5-3B-RL | - | 35.0 | - |' in page

@@ -56,7 +56,7 @@ def test_the_tables_stand_beside_the_paper(tmp_path: Path) -> None:
     shielded = lines['table 3', 'implicit', 'careless, shield of proposed rules']
     assert shielded.failures['safety'] == 0.0
     assert lines['table 3', 'explicit', 'careless, shield'].success > 50.0
-    assert found.command == 'safegen household evaluate --runs 1'
+    assert found.command == 'safegen bench household eval --runs 1'
     page, *_ = [p for p in write_comparison(found, tmp_path, markdown(found)) if p.suffix == '.md']
     assert '| table 3 | explicit | oracle |' in page.read_text()
     kept = json.loads((tmp_path / 'household.json').read_text())

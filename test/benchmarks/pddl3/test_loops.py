@@ -120,7 +120,7 @@ def test_table_4_has_both_networks_and_the_paper(tiny: Path) -> None:
     assert [sum(a.values()) for a in answered] == [m['total']['success'] for m in found.measured]
     assert found.conditions['loop']['strategies'] == ['model', 'shield']
     assert (found.name, found.command) == (
-        'table4-test_family', 'safegen evaluate table4 --split test_family',
+        'table4-test_family', 'safegen eval table4 --split test_family',
     )  # fmt: skip
     page = markdown(found)
     for said in ('control, shield: the same network', 'SafePilot, which', 'on this machine: '):

@@ -25,7 +25,7 @@ GREEDY = Sampling(temperature=0.0)
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp('planetarium') / 'data'
     done = CliRunner().invoke(
-        app, ['planetarium', 'build', str(out), '--pairs', '60', '--jobs', '1']
+        app, ['bench', 'planetarium', 'build', str(out), '--pairs', '60', '--jobs', '1']
     )
     assert done.exit_code == 0, done.output
     return out
@@ -84,7 +84,7 @@ def test_the_verb_asks_a_server_and_prints_the_score(dataset: Path, tmp_path: Pa
         done = CliRunner().invoke(
             app,
             [
-                *('planetarium', 'evaluate', str(dataset), '--model', f'{server.url}#planner'),
+                *('bench', 'planetarium', 'eval', str(dataset), '--model', f'{server.url}#planner'),
                 *('--out', str(tmp_path / 'out'), '--rows', '3', '--max-new-tokens', '64'),
             ],
         )

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen bench boxnet` measures steps that are taken and tasks that are solved."""
+"""`safegen bench boxnet speed` measures steps that are taken and tasks that are solved."""
 
 from __future__ import annotations
 

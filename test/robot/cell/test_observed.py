@@ -116,7 +116,7 @@ def test_a_block_that_is_held_or_fell_has_to_be_set_up_by_a_person(world):
     for joints in (over(A, SCENE.block_size), over(FREE, 0.12)):
         world.follow(look(joints, tool_on=True))
     world.confirm()  # which says nothing of what is in the tool
-    assert 'safegen release' in refused(world)
+    assert 'safegen arm release' in refused(world)
     world.lapse()
     world.follow(look(over(FREE, 0.12), tool_on=False))
     assert 'rests on nothing' in refused(world)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen operator`: keys of operators, and signed commands to a node."""
+"""`safegen security`: keys, signed commands to a node, and the SROS2 policy."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.failures import EXIT_FAILED, print_error
+from safegen_ros.cli.operate import AsJson, Namespace
 
-app = typer.Typer(no_args_is_help=True, help='Keys of operators, and signed commands to a node.')
+app = typer.Typer(no_args_is_help=True)
 
 _ANSWER_S = 60.0  # a node that is configured may load a model first [s]
 
 
 @app.command()
-def new(
+def new_key(
     name: Annotated[
         str, typer.Argument(help='name of the key: lower-case letters, digits, -, _, .')
     ],
@@ -47,22 +48,22 @@ def new(
 
 
 @app.command()
-def node() -> None:
-    """Print the line of the nodes of this computer, for the operators file of another one."""
+def node_key() -> None:
+    """Print the key line of the nodes of this computer, for an operators file elsewhere."""
     from safegen_ros.keys.key_pair import installation_key
 
     typer.echo(f'node-name node {installation_key().public.text}')
 
 
 @app.command()
-def do(
+def send(
     node: Annotated[str, typer.Argument(help='validator, executor or planner')],
     command: Annotated[str, typer.Argument(help='set_parameters, configure, activate, reset ...')],
     argument: Annotated[
         str, typer.Argument(help='for set_parameters: a JSON object of names and values')
     ] = '',
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: Annotated[bool, typer.Option('--json', help='print machine-readable JSON')] = False,
+    namespace: Namespace = '',
+    as_json: AsJson = False,
 ) -> None:
     """Send a command to a node, signed with your key where the node has an operators_file."""
     from safegen_ros.cli.namespaces import absolute_namespace
@@ -79,3 +80,15 @@ def do(
         print_error(answer.message)
     if not answer.success:
         raise typer.Exit(EXIT_FAILED)
+
+
+@app.command()
+def policy(namespace: Namespace = '') -> None:
+    """Print the SROS2 policy: what each node may publish, call and execute.
+
+    The policy alone protects nothing: docs/security.md says how to enforce it.
+    """
+    from safegen_ros.bringup.table import node_specs
+    from safegen_ros.ros.interfaces import policy_xml
+
+    print(policy_xml(node_specs('sim', {'namespace': namespace})[0].namespace), end='')
