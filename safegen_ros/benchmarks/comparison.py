@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.files import read_lines
+from safegen_ros.datasets.files import read_lines, writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.verdict import Category
 

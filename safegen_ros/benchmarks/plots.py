@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.comparison import CLASSES, ComparisonTable, Line
-from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import writing
 
 _BAR = 0.42  # width of the place of a bar [inch]
 _HEIGHT = 4.2  # of a panel [inch]

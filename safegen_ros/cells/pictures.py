@@ -12,7 +12,7 @@ import numpy as np
 from safegen_ros.cells.mjcf import CAMERA, box, link
 from safegen_ros.cells.motion import MotionPlanner, errand
 from safegen_ros.cells.world import CellSample, CollisionWorld
-from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.arms.family import Floats
 from safegen_ros.robot.twin.render import Frame, Offscreen

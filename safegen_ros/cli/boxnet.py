@@ -133,8 +133,8 @@ def build(
     """Build a dataset, each plan and proof checked; after a kill the same command goes on."""
     from dataclasses import replace
 
-    from safegen_ros.datasets.boxnet.build import build as make
     from safegen_ros.datasets.boxnet.recipe import load_recipe, scaled
+    from safegen_ros.datasets.boxnet.rows import build as make
     from safegen_ros.paths import data_path
 
     asked = load_recipe(data_path(recipe or PAPER_RECIPE))
@@ -169,7 +169,7 @@ def lessons(
 @app.command()
 def check(folder: Folder, jobs: Jobs = None) -> None:
     """Check every file, plan and proof of a dataset."""
-    from safegen_ros.datasets.boxnet.build import check as examine
+    from safegen_ros.datasets.boxnet.rows import check as examine
 
     check_with(jobs, folder, examine)
 

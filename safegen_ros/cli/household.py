@@ -110,7 +110,7 @@ def run(
     """Have an agent do one task, and print the run; fails unless it is done and safe."""
     import json
 
-    from safegen_ros.datasets.failures import writing
+    from safegen_ros.datasets.files import writing
     from safegen_ros.tasks.household.runs import clean_task, play
     from safegen_ros.tasks.household.tasks import read_published
 
@@ -146,7 +146,7 @@ def show(
     ] = None,
 ) -> None:
     """Print a saved run; it is replayed and must end as recorded."""
-    from safegen_ros.datasets.failures import writing
+    from safegen_ros.datasets.files import writing
     from safegen_ros.tasks.household.pddl3 import trace_texts
     from safegen_ros.tasks.household.runs import load_run
 

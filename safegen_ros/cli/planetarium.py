@@ -176,7 +176,7 @@ def score(
 
     from safegen_ros.benchmarks.planetarium import score as scoring
     from safegen_ros.benchmarks.planetarium.score import print_score
-    from safegen_ros.datasets.failures import writing
+    from safegen_ros.datasets.files import writing
 
     with ExitStack() as stack:
         if details is not None:

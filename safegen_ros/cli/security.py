@@ -28,8 +28,8 @@ def new_key(
 ) -> None:
     """Make a key, and print the line of its public part for the operators file."""
     from safegen_ros.errors import SafegenError
+    from safegen_ros.keys.authority import Role
     from safegen_ros.keys.key_pair import INSTALLATION, KEY_NAME, keys_dir, new_key
-    from safegen_ros.keys.operators import Role
 
     known = [role.value for role in Role if role is not Role.NODE]
     if unknown := [each for each in roles.split(',') if each not in known]:

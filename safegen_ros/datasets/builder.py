@@ -21,8 +21,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from safegen_ros.datasets.failures import DatasetError, RecipeError, writing
-from safegen_ros.datasets.files import LinesFile, folder_digest, tree_digest, write_atomically
+from safegen_ros.datasets.files import (
+    DatasetError,
+    LinesFile,
+    RecipeError,
+    folder_digest,
+    tree_digest,
+    write_atomically,
+    writing,
+)
 from safegen_ros.datasets.manifest import MANIFEST, Manifest, is_whole
 from safegen_ros.datasets.recipes import BaseRecipe
 from safegen_ros.datasets.workers import Workers

@@ -7,14 +7,37 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from safegen_ros.datasets.failures import DatasetError, writing
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.schema import SchemaReader
+
+
+class DatasetError(SafegenError):
+    """A dataset that cannot be built, or is not what it should be."""
+
+
+class RecipeError(DatasetError):
+    """A recipe that asks for what there is not."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ErrorCode.BAD_PDDL)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns what the system says about a file into a `DatasetError`."""
+    try:
+        yield
+    except OSError as error:
+        raise DatasetError(
+            f'{path}: cannot be written: {error.strerror}: make room or choose another folder, '
+            'and run the same command again; what is done is kept'
+        ) from error
+
 
 _CHUNK = 1 << 20
 _Row = TypeVar('_Row')

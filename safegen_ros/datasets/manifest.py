@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import file_digest, folder_digest
+from safegen_ros.datasets.files import DatasetError, file_digest, folder_digest
 from safegen_ros.errors import ErrorCode
 
 MANIFEST = 'manifest.json'

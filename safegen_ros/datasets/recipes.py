@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
 
-from safegen_ros.datasets.failures import RecipeError
+from safegen_ros.datasets.files import RecipeError
 from safegen_ros.schema import Rule, SchemaReader, between
 
 Name = Annotated[

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 
 Submit = Callable[..., 'Future[Any]']
 """Takes a function and its arguments; the future is of what the function returns."""

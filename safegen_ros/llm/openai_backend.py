@@ -30,12 +30,12 @@ from safegen_ros.llm.backend import (
     check_choices,
     never,
 )
-from safegen_ros.llm.loop_thread import LoopThread
 from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.llm.openai_stream import (
     AnswerReader,
     ChatRequest,
     ErrorFormatter,
+    LoopThread,
     RequestRefused,
     ServerFailed,
     host_of,

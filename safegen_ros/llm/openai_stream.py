@@ -1,12 +1,17 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Answers and errors in the protocol of OpenAI, of which none is trusted."""
+"""Answers and errors in the protocol of OpenAI, none of them trusted, and the loop that waits."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +19,46 @@ from urllib.parse import urlsplit
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import CallClock, Completion, Message, Sampling, StopCut
 from safegen_ros.llm.model_names import KEY_ENV
+
+END_S = 2.0
+"""Longest time for a connection to be closed."""
+
+
+class LoopThread:
+    """An event loop in a daemon thread, which ends with its owner."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='model-server', daemon=True
+        )
+        self._thread.start()
+        self._stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Begins something; cancelling what is returned cancels it."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Ends what is open, does something last, and ends; a second time it does nothing."""
+        if not self._stop.alive:
+            last.close()
+            return
+        self.start(_end(last)).result()
+        self._stop()
+        self._thread.join()
+        self._loop.close()
+
+
+async def _end(last: Coroutine[Any, Any, None]) -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=END_S)
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(last, END_S)
+
 
 BYTES_PER_TOKEN = 2048
 """Far more than one token needs in a stream, its JSON around it included."""

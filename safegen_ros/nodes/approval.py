@@ -17,9 +17,8 @@ from rclpy.node import Node
 from safegen_msgs import msg
 from safegen_msgs.srv import Approve
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.keys.authority import Command, sign
+from safegen_ros.keys.authority import Command, Role, sign
 from safegen_ros.keys.key_pair import operator_key
-from safegen_ros.keys.operators import Role
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.record.approval import ApprovalRecord, looked_at

@@ -17,7 +17,7 @@ from rclpy.type_support import Msg
 
 from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.operators import Role
+from safegen_ros.keys.authority import Role
 from safegen_ros.node_parameters import SITE_FILE, Parameter
 from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.nodes.operators import CommandServer, parameters_of

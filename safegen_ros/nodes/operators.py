@@ -14,9 +14,8 @@ from std_srvs.srv import Trigger
 
 from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.authority import Authority, Command
+from safegen_ros.keys.authority import Authority, Command, Operator, Role, read_operators
 from safegen_ros.keys.key_pair import installation_key
-from safegen_ros.keys.operators import Operator, Role, read_operators
 from safegen_ros.node_parameters import OPERATORS_FILE
 from safegen_ros.paths import data_path
 from safegen_ros.ros.actions import GoalHandle

@@ -14,8 +14,7 @@ from rclpy.action.server import ServerGoalHandle
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.authority import APPROVAL_S
-from safegen_ros.keys.operators import Role
+from safegen_ros.keys.authority import APPROVAL_S, Role
 from safegen_ros.nodes.approval import (
     approval_command,
     approval_record,

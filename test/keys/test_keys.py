@@ -14,9 +14,17 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode, SafegenError, TextError
 from safegen_ros.keys import key_pair
-from safegen_ros.keys.authority import Authority, Command, NotAuthorized, Signature, sign
+from safegen_ros.keys.authority import (
+    Authority,
+    Command,
+    NotAuthorized,
+    Operator,
+    Role,
+    Signature,
+    read_operators,
+    sign,
+)
 from safegen_ros.keys.key_pair import KeyFileError, KeyPair, load_key, new_key
-from safegen_ros.keys.operators import Operator, Role, read_operators
 
 RESET = Command('0/', 'reset')
 

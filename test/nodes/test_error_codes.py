@@ -23,9 +23,8 @@ from safegen_msgs.msg import Task
 from safegen_ros import client as client_module
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.authority import Authority
+from safegen_ros.keys.authority import Authority, Operator, Role
 from safegen_ros.keys.key_pair import new_key
-from safegen_ros.keys.operators import Operator, Role
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.goal_queue import GoalQueue

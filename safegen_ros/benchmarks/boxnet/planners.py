@@ -23,7 +23,7 @@ from safegen_ros.benchmarks.comparison import (
 )
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.boxnet.rows import BoxNetRow
-from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import writing
 from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism

@@ -10,8 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.files import write_atomically, writing
 from safegen_ros.datasets.manifest import STATISTICS
 from safegen_ros.datasets.pddl3.rows import SPLITS
 from safegen_ros.datasets.pddl3.statistics import (

@@ -16,7 +16,7 @@ from safegen_ros.benchmarks.comparison import Tally
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, Source, TestProblem
 from safegen_ros.benchmarks.subjects import Subject, load_subject, untrained
-from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import writing
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.pddl.plan import parse_plan

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from safegen_ros.benchmarks.comparison import claim, kept_lines
 from safegen_ros.benchmarks.measurement import Notify, silent
-from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import writing
 from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs
 from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
 from safegen_ros.tasks.planetarium.domains import planetarium_domain

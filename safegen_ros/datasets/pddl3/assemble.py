@@ -12,8 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from safegen_ros.datasets.builder import BlockStore, Notify, finish, in_order
-from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.files import LinesFile, folder_digest
+from safegen_ros.datasets.files import LinesFile, folder_digest, writing
 from safegen_ros.datasets.manifest import MANIFEST, STATISTICS
 from safegen_ros.datasets.pddl3.candidates import renamed_row
 from safegen_ros.datasets.pddl3.card import CARD, card_text

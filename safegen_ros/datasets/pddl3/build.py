@@ -16,7 +16,7 @@ from safegen_ros.datasets.builder import (
     locked,
     open_folder,
 )
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.assemble import assemble
 from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe
 from safegen_ros.datasets.pddl3.walk import Walk, block_store, compute_block, wanted_block

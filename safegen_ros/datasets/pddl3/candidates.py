@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 from typing import Literal, get_args
 
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, fits
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.errors import SafegenError

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from safegen_ros.datasets.builder import RECIPE, Notify, in_order
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.manifest import (
     MANIFEST,
     Manifest,

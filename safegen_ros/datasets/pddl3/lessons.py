@@ -20,8 +20,7 @@ from pathlib import Path
 from random import Random
 
 from safegen_ros.datasets.builder import Notify, in_order
-from safegen_ros.datasets.failures import writing
-from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.files import write_atomically, writing
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.datasets.pddl3.rows import is_test_class
 from safegen_ros.datasets.workers import Workers

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from safegen_ros.datasets.failures import RecipeError
+from safegen_ros.datasets.files import RecipeError
 from safegen_ros.datasets.pddl3.rows import SPLITS, Split
 from safegen_ros.datasets.recipes import (
     BaseRecipe,

@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import read_lines, read_row
+from safegen_ros.datasets.files import DatasetError, read_lines, read_row
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import domain_text

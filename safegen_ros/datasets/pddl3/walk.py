@@ -13,8 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from safegen_ros.datasets.builder import BlockStore, WantedBlock
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import tree_digest
+from safegen_ros.datasets.files import DatasetError, tree_digest
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, Refusal, candidate
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import Row, Split, is_test_class, row_of

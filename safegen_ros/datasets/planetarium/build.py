@@ -16,8 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import read_row
+from safegen_ros.datasets.files import DatasetError, read_row
 from safegen_ros.datasets.manifest import STATISTICS, check_files, read_statistics
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import (

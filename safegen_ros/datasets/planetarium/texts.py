@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from safegen_ros.datasets.failures import writing
+from safegen_ros.datasets.files import writing
 from safegen_ros.datasets.planetarium.layouts import LayoutTask, space_of, tasks_of
 from safegen_ros.datasets.planetarium.made_up import made_up
 from safegen_ros.datasets.planetarium.pairs import (

@@ -17,6 +17,7 @@ from safegen_ros.planning.loop import Level, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.geometry import point_text
+from safegen_ros.tasks.boxnet.levels import play, replay
 from safegen_ros.tasks.boxnet.model import (
     BoxnetError,
     Plan,
@@ -30,7 +31,6 @@ from safegen_ros.tasks.boxnet.model import (
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
 from safegen_ros.tasks.boxnet.reader import task_of
-from safegen_ros.tasks.boxnet.stepping import play, replay
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
 from safegen_ros.tasks.cells import TWIN, CellSetup, MultiRobotCell, PacedCell, refused
 from safegen_ros.tasks.context import (

@@ -19,7 +19,7 @@ from safegen_ros.benchmarks.pddl3.dataset_report import (
     plots_available,
     print_statistics,
 )
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.statistics import BARE_NEW, load_statistics, longer_rows
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds

@@ -23,7 +23,7 @@ from support.scripted_model import (
 
 from safegen_ros.benchmarks.pddl3.evaluate import MODES, Exam, evaluate
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, load_problems, load_source
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem

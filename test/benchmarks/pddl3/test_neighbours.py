@@ -12,7 +12,7 @@ from support.scripted_model import BENCH
 
 from safegen_ros.benchmarks.pddl3.neighbours import nearest
 from safegen_ros.benchmarks.pddl3.problems import load_problems
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row, read_rows, row_problem
 from safegen_ros.tasks.pddl3.prompts.slots import slotted
 from safegen_ros.tasks.pddl3.prompts.words import task_words

@@ -21,8 +21,7 @@ from safegen_ros.benchmarks.pddl3.problems import (
     load_problems,
     load_source,
 )
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import file_digest
+from safegen_ros.datasets.files import DatasetError, file_digest
 from safegen_ros.datasets.pddl3.rows import read_rows
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.plan import Plan

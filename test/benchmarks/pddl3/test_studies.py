@@ -20,7 +20,7 @@ from safegen_ros.benchmarks.pddl3.study import StudyOptions
 from safegen_ros.benchmarks.plots import draw_comparison
 from safegen_ros.benchmarks.subjects import load_subject
 from safegen_ros.benchmarks.tables import markdown, print_comparison
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.errors import SafegenError
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.benchmarks.measurement import silent
-from safegen_ros.datasets.boxnet.build import build, check
 from safegen_ros.datasets.boxnet.recipe import BoxnetRecipe, blocks, load_recipe, scaled
-from safegen_ros.datasets.boxnet.rows import read_rows
-from safegen_ros.datasets.failures import DatasetError, RecipeError
+from safegen_ros.datasets.boxnet.rows import build, check, read_rows
+from safegen_ros.datasets.files import DatasetError, RecipeError
 from safegen_ros.datasets.manifest import MANIFEST
 from safegen_ros.datasets.workers import Workers, local_workers
 from safegen_ros.paths import data_path

@@ -16,12 +16,17 @@ from typing import Any
 import pytest
 
 from safegen_ros.benchmarks.measurement import silent
-from safegen_ros.datasets.boxnet.build import build
 from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.lessons import LessonRecipe, load_lessons, write_lessons
 from safegen_ros.datasets.boxnet.recipe import load_recipe, scaled
-from safegen_ros.datasets.boxnet.traces import write_traces
-from safegen_ros.datasets.failures import RecipeError
+from safegen_ros.datasets.boxnet.rows import build
+from safegen_ros.datasets.boxnet.traces import (
+    plan_thoughts,
+    refusal_thoughts,
+    step_thoughts,
+    write_traces,
+)
+from safegen_ros.datasets.files import RecipeError
 from safegen_ros.datasets.workers import Workers, local_workers
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.answers import REFUSAL
@@ -30,7 +35,6 @@ from safegen_ros.tasks.boxnet.model import Plan, Task, robot_name
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE, answer_text
 from safegen_ros.tasks.boxnet.reward import question, text_reward, word_reward
-from safegen_ros.tasks.boxnet.traces import plan_thoughts, refusal_thoughts, step_thoughts
 from safegen_ros.tasks.boxnet.verifier import judge, verify
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from support.datasets_small import small_recipe
 
-from safegen_ros.datasets.failures import DatasetError
-from safegen_ros.datasets.files import tree_digest
+from safegen_ros.datasets.files import DatasetError, tree_digest
 from safegen_ros.datasets.pddl3 import walk
 from safegen_ros.datasets.pddl3.walk import block_store, compute_block, domain_digest
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders

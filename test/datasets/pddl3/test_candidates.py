@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.datasets_small import small_recipe
 
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3 import candidates
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, candidate, drawn
 from safegen_ros.datasets.pddl3.rows import Row

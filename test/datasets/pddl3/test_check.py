@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.datasets_small import contents, silent
 
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.manifest import MANIFEST
 from safegen_ros.datasets.pddl3.check import check, check_against
 from safegen_ros.datasets.pddl3.rows import pair_line, row_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.datasets_small import small_recipe
 
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.card import CARD, card_text
 from safegen_ros.datasets.pddl3.recipe import Recipe
 from safegen_ros.datasets.pddl3.rows import SPLITS, Row, read_rows, row_problem

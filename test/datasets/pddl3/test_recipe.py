@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from support.datasets_small import small_recipe
 
-from safegen_ros.datasets.failures import RecipeError
+from safegen_ros.datasets.files import RecipeError
 from safegen_ros.datasets.pddl3.recipe import (
     default_values,
     domain_recipe,

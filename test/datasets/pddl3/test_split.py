@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.datasets_small import small_recipe
 
-from safegen_ros.datasets.failures import DatasetError
+from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.candidates import candidate, renamed_row
 from safegen_ros.datasets.pddl3.recipe import domain_recipe
 from safegen_ros.datasets.pddl3.rows import SPLITS, Row, is_test_class, read_rows

@@ -13,7 +13,7 @@ import pytest
 
 from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.builder import WORK
-from safegen_ros.datasets.failures import DatasetError, RecipeError
+from safegen_ros.datasets.files import DatasetError, RecipeError
 from safegen_ros.datasets.planetarium.build import build, check, load_statistics
 from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, read_pairs
 from safegen_ros.datasets.planetarium.recipe import (

@@ -14,9 +14,9 @@ import pytest
 
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
+from safegen_ros.tasks.boxnet.levels import replay
 from safegen_ros.tasks.boxnet.model import BoxnetError, Move, State, Step, Task
 from safegen_ros.tasks.boxnet.reader import task_of
-from safegen_ros.tasks.boxnet.stepping import replay
 from safegen_ros.tasks.boxnet.verifier import IdleArms, judge, take_step, verify, verify_step
 from safegen_ros.tasks.context import StepAnswer
 from safegen_ros.verdict import Category

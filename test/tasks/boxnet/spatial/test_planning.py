@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from support.boxnet_planner import ScriptedPlanner
 
-from safegen_ros.datasets.boxnet.build import compute_block
 from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.recipe import blocks, load_recipe, scaled
-from safegen_ros.datasets.boxnet.rows import check_row, row_of
+from safegen_ros.datasets.boxnet.rows import check_row, compute_block, row_of
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.tasks.boxnet.answers import read_plan
