@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from math import inf
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.diagnostics import suggestion
@@ -25,7 +26,9 @@ from safegen_ros.pddl.typed_lists import read_typed_list
 
 _NUMBER = re.compile(r'[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,2})?')
 _LONGEST = 60  # characters of a number
-_ARITHMETIC = ('+', '-', '*', '/')
+_ARITHMETIC = {
+    '+': (2, inf, '2 or more'), '-': (1, 2, '1 or 2'), '*': (2, inf, '2 or more'), '/': (2, 2, '2'),
+}  # fmt: skip  # how many numbers each one takes; (- a b c) is no PDDL, and has no one meaning
 TOTAL_COST = 'total-cost'
 TOTAL_TIME = 'total-time'  # of a plan; every problem has it
 VIOLATED = 'is-violated'  # of a preference; how many of its instances are
@@ -102,15 +105,12 @@ def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
             reader.locate(parent, index), 'a change that goes on with time', 'change it in a step'
         )
     if isinstance(item, Group) and item.head in _ARITHMETIC:
-        least = 1 if item.head == '-' else 2
-        if len(item.items) <= least:
-            found = len(item.items) - 1
-            raise reader.error(
-                item, f'{item.head!r} takes at least {least} numbers, found {found}', 'add them'
-            )
+        least, most, wanted = _ARITHMETIC[item.head]
+        found = len(item.items) - 1
+        if not least <= found <= most:
+            cure = 'add them' if found < least else 'join some of them by + or *'
+            raise reader.error(item, f'{item.head!r} takes {wanted} numbers, found {found}', cure)
         parts = [read_expression(scope, item, i) for i in range(1, len(item.items))]
-        if item.head in '-/' and len(parts) > 2:  # PDDL and other planners take two
-            parts[1:] = [Arithmetic('+' if item.head == '-' else '*', tuple(parts[1:]))]
         return Arithmetic(item.head, tuple(parts))
     return read_function(scope, parent, index)
 

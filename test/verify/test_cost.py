@@ -41,7 +41,7 @@ def _problem(metric: str, init: str = '(= (length a c) 100) (= (fee) 1.5)') -> P
         ('minimize total-time', '', '0'),
         ('maximize (- (fee))', '', '-1.5'),
         ('minimize (+ (total-cost) (* 3 (total-time)) (/ (fee) 2))', '(go a b)', '8'),
-        ('minimize (- 1 2 3)', '', '-4'),
+        ('minimize (- 1 (+ 2 3))', '', '-4'),
     ],
 )
 def test_the_value_of_a_metric(metric: str, plan: str, value: str) -> None:
