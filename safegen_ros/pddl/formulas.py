@@ -14,6 +14,7 @@ from safegen_ros.pddl.expressions import bound, is_expression, read_expression
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     And,
+    Atom,
     AtomFormula,
     Comparison,
     Constraint,
@@ -229,6 +230,40 @@ def bindings(variables: Variables, objects: Objects) -> Iterator[dict[str, str]]
     names = [name for name, _ in variables]
     for values in product(*(objects[kind] for _, kind in variables)):
         yield dict(zip(names, values, strict=True))
+
+
+def leaves(
+    formula: Formula, objects: Objects, kinds: Mapping[str, str]
+) -> Iterator[tuple[AtomFormula | Comparison, Mapping[str, str]]]:
+    """The atoms and comparisons in a formula, each with the types of its quantified variables.
+
+    Args:
+        formula: any formula; what quantifiers over no object hold is left out.
+        objects: of every type.
+        kinds: the types of the variables that are quantified around it.
+    """
+    if isinstance(formula, (AtomFormula, Comparison)):
+        yield formula, kinds
+    elif isinstance(formula, (Forall, Exists)):
+        if all(objects[kind] for _, kind in formula.variables):
+            yield from leaves(formula.body, objects, {**kinds, **dict(formula.variables)})
+    else:
+        for part in subformulas(formula):
+            yield from leaves(part, objects, kinds)
+
+
+def instances(
+    part: AtomFormula, kinds: Mapping[str, str], binding: Mapping[str, str], objects: Objects
+) -> Iterator[Atom]:
+    """The ground atoms that an atom or a function stands for.
+
+    Only its own variables take all their objects: four quantifiers around an atom with two of them
+    leave it the pairs of objects.
+    """
+    own = tuple((term, kinds[term]) for term in dict.fromkeys(part.terms) if term in kinds)
+    for way in bindings(own, objects):
+        full = {**binding, **way}
+        yield (part.predicate, *(full.get(term, term) for term in part.terms))
 
 
 def flatten_constraints(tree: ConstraintTree, objects: Objects) -> list[Constraint]:

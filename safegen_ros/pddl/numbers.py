@@ -9,30 +9,26 @@ or a number gets too long, a comparison fails and an action does not apply, and 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 
 from safegen_ros.pddl.deciding import changed_functions
-from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import exact, is_value, told_value, value_fact, whole
-from safegen_ros.pddl.formulas import bindings
+from safegen_ros.pddl.formulas import instances, leaves
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     Arithmetic,
     Atom,
     AtomFormula,
     Comparison,
-    Exists,
     Expression,
-    Forall,
     Formula,
     Number,
     NumericEffect,
     Problem,
     functions_of,
-    subformulas,
 )
 from safegen_ros.pddl.writer import atom_text, expression_text, value_text
 
@@ -227,8 +223,14 @@ class NumberTable:
 
     def told(self, formulas: Iterable[Formula], objects: Objects, state: int) -> str:
         """The values that formulas read in a state, for messages: `(battery r) is 15`."""
-        parts = (part for each in formulas for part in comparisons(each, objects))
-        read = ((each.predicate, *each.terms) for part in parts for each in functions_of(part))
+        read = (
+            function
+            for formula in formulas
+            for leaf, kinds in leaves(formula, objects, {})
+            if isinstance(leaf, Comparison)
+            for each in functions_of(leaf)
+            for function in instances(each, kinds, {}, objects)
+        )
         found = islice(dict.fromkeys(read), _MOST_TOLD)
         return ', '.join(self._told(function, self.value(function, state)) for function in found)
 
@@ -360,19 +362,3 @@ COMPARE: Mapping[str, Callable[[Number, Number], bool]] = {
     '!=': operator.ne,
 }  # fmt: skip
 _OPPOSITE = {'<': '>=', '<=': '>', '=': '!=', '>=': '<', '>': '<='}
-
-
-def comparisons(
-    formula: Formula, objects: Objects, binding: Mapping[str, str] | None = None
-) -> Iterator[Comparison]:
-    """The ground comparisons in a formula, with its quantifiers written out."""
-    binding = binding or {}
-    if isinstance(formula, Comparison):
-        left, right = (bound(side, binding) for side in (formula.left, formula.right))
-        yield Comparison(formula.operator, left, right)
-    elif isinstance(formula, (Forall, Exists)):
-        for inner in bindings(formula.variables, objects):
-            yield from comparisons(formula.body, objects, {**binding, **inner})
-    else:
-        for part in subformulas(formula):
-            yield from comparisons(part, objects, binding)

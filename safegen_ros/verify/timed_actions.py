@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.flatten import part
-from safegen_ros.pddl.formulas import bindings
+from safegen_ros.pddl.formulas import instances, leaves
 from safegen_ros.pddl.ground import GroundAction, Grounder, NumericAction
 from safegen_ros.pddl.model import (
     DURATION,
@@ -24,19 +24,15 @@ from safegen_ros.pddl.model import (
     AtomFormula,
     Comparison,
     Effect,
-    Exists,
-    Expression,
-    Forall,
     Formula,
     Moment,
     Number,
     NumericEffect,
     Problem,
     functions_of,
-    subformulas,
 )
 from safegen_ros.pddl.moments import END, LITERALS, PlanMoment
-from safegen_ros.pddl.numbers import WIDTH, Evaluate, NoNumber, NumberTable, Values, comparisons
+from safegen_ros.pddl.numbers import WIDTH, Evaluate, NoNumber, NumberTable, Values
 from safegen_ros.pddl.plan import Plan, Step
 
 EPSILON = Decimal('0.001')
@@ -239,11 +235,10 @@ class TimedActions:
             schema = self.schema(action)
             names = (name for name, _ in schema.parameters)
             binding = dict(zip(names, action.step.arguments, strict=True))
-            found = self._mentioned(schema.precondition, binding)
+            found = self._mentioned(schema.precondition, binding, {})
             effects: tuple[Effect | NumericEffect, ...] = (*schema.effects, *schema.numeric)
             for effect in effects:
-                for inner in bindings(effect.variables, self.table.objects):
-                    found |= self._mentioned(effect.condition, {**binding, **inner})
+                found |= self._mentioned(effect.condition, binding, dict(effect.variables))
             self._reads[action.step] = found
         return found
 
@@ -258,45 +253,57 @@ class TimedActions:
         schema = self.schema(action)
         names = (name for name, _ in schema.parameters)
         binding = dict(zip(names, action.step.arguments, strict=True))
-        read: list[Comparison | Expression] = []
-        read += comparisons(schema.precondition, self.table.objects, binding)
+        objects = self.table.objects
+        read = list(self._functions(schema.precondition, binding, {}))
         if schema.name.startswith(Moment.AT_START.value):
             durative = self.problem.domain.durative[schema.name.removeprefix('at start ')]
-            read += [bound(value, binding) for _, value in durative.duration]
+            lengths = functions_of(*(value for _, value in durative.duration))
+            read += [_atom(each, binding) for each in lengths]
         added: set[Atom] = set()
         assigned: set[Atom] = set()
         effects: tuple[Effect | NumericEffect, ...] = (*schema.effects, *schema.numeric)
         for effect in effects:
-            for inner in bindings(effect.variables, self.table.objects):
-                full = {**binding, **inner}
-                read += comparisons(effect.condition, self.table.objects, full)
-                if isinstance(effect, NumericEffect):
-                    read.append(bound(effect.value, full))
-                    adding = effect.operator in ('increase', 'decrease')
-                    (added if adding else assigned).add(_atom(effect.target, full))
-        functions = (_atom(each, {}) for each in functions_of(*read))
+            kinds = dict(effect.variables)
+            if not all(objects[kind] for kind in kinds.values()):
+                continue
+            read += self._functions(effect.condition, binding, kinds)
+            if isinstance(effect, NumericEffect):
+                for each in functions_of(effect.value):
+                    read += instances(each, kinds, binding, objects)
+                adding = effect.operator in ('increase', 'decrease')
+                (added if adding else assigned).update(
+                    instances(effect.target, kinds, binding, objects)
+                )
         changing = self.numbers.changing
         return Touched(
             *(
                 frozenset(each for each in part_ if each[0] in changing)
-                for part_ in (functions, added, assigned)
+                for part_ in (read, added, assigned)
             )
         )
 
-    def _mentioned(self, formula: Formula, binding: Mapping[str, str]) -> int:
-        if isinstance(formula, AtomFormula):
-            closure = self.table.closure
-            if closure is not None and formula.predicate in self._derived:
-                return closure.support  # any of what it may be derived from
-            return self.table.mask([_atom(formula, binding)])
-        found = 0
-        inside: Iterable[Mapping[str, str]] = [binding]
-        if isinstance(formula, (Forall, Exists)):
-            ways = bindings(formula.variables, self.table.objects)
-            inside = ({**binding, **inner} for inner in ways)
-        for each in inside:
-            for part_ in subformulas(formula):
-                found |= self._mentioned(part_, each)
+    def _functions(
+        self, formula: Formula, binding: Mapping[str, str], kinds: Mapping[str, str]
+    ) -> Iterator[Atom]:
+        objects = self.table.objects
+        for leaf, inner in leaves(formula, objects, kinds):
+            if isinstance(leaf, Comparison):
+                for each in functions_of(leaf):
+                    yield from instances(each, inner, binding, objects)
+
+    def _mentioned(
+        self, formula: Formula, binding: Mapping[str, str], kinds: Mapping[str, str]
+    ) -> int:
+        objects, closure, found = self.table.objects, self.table.closure, 0
+        if not all(objects[kind] for kind in kinds.values()):
+            return 0
+        for leaf, inner in leaves(formula, objects, kinds):
+            if isinstance(leaf, Comparison):
+                continue
+            if closure is not None and leaf.predicate in self._derived:
+                found |= closure.support  # any of what it may be derived from
+            else:
+                found |= self.table.mask(instances(leaf, inner, binding, objects))
         return found
 
 

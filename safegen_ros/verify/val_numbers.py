@@ -4,29 +4,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.deciding import state_functions
+from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import told_value, value_fact
-from safegen_ros.pddl.formulas import substitute
+from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.ground import GroundAction, NumericAction
+from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
     DURATION,
     Arithmetic,
     Atom,
     AtomFormula,
     Comparison,
+    Exists,
     Expression,
     Forall,
     Formula,
     Not,
     Problem,
+    subformulas,
 )
-from safegen_ros.pddl.numbers import NoNumber, NumberTable, comparisons
+from safegen_ros.pddl.numbers import NoNumber, NumberTable
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.timed_actions import EXACT, TimedActions
 
@@ -58,10 +61,13 @@ def expression(read: Expression) -> Expression:
         return function(read)
     if not isinstance(read, Arithmetic):
         return read
-    first, *others = map(expression, read.parts)
-    if not others:
-        return Arithmetic(read.operator, (Decimal(0), first))
-    return reduce(lambda left, right: Arithmetic(read.operator, (left, right)), others, first)
+    parts = list(map(expression, read.parts))
+    if len(parts) == 1:
+        return Arithmetic(read.operator, (Decimal(0), parts[0]))
+    while len(parts) > 2:  # a sum or a product, in halves: VAL recurses into each part
+        pairs = [parts[n : n + 2] for n in range(0, len(parts), 2)]
+        parts = [Arithmetic(read.operator, tuple(p)) if len(p) == 2 else p[0] for p in pairs]
+    return Arithmetic(read.operator, tuple(parts))
 
 
 def comparison(read: Comparison) -> Formula:
@@ -83,12 +89,28 @@ def lacks_numbers(problem: Problem, plan: Plan) -> bool:
     asked = [problem.goal, *(f for each in problem.constraints for f in each.arguments)]
     for seen in _followed(problem, plan):
         own = [formula for part in (asked, seen.asked) for formula in part]
-        found = (c for formula in own for c in comparisons(formula, seen.table.objects))
+        found = (c for formula in own for c in _comparisons(formula, seen.table.objects))
         if seen.blocked or not all(seen.numbers.has_result(each, seen.state) for each in found):
             return True
         if any('/' in fact[2] for fact in seen.numbers.facts(seen.state)):
             return True
     return False
+
+
+def _comparisons(
+    formula: Formula, objects: Objects, binding: Mapping[str, str] | None = None
+) -> Iterator[Comparison]:
+    """The ground comparisons in a formula, with its quantifiers written out."""
+    binding = binding or {}
+    if isinstance(formula, Comparison):
+        left, right = (bound(side, binding) for side in (formula.left, formula.right))
+        yield Comparison(formula.operator, left, right)
+    elif isinstance(formula, (Forall, Exists)):
+        for inner in bindings(formula.variables, objects):
+            yield from _comparisons(formula.body, objects, {**binding, **inner})
+    else:
+        for part in subformulas(formula):
+            yield from _comparisons(part, objects, binding)
 
 
 def has_large_numbers(problem: Problem, plan: Plan) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -286,6 +287,27 @@ def test_a_record_has_no_lights_where_the_time_changes_the_world() -> None:
     found = lint((domain_text(DOMAIN), 'd'), (problem_text(problem), 'p'))
     (finding,) = (each for each in found if each.rule == 'not-looked-at')
     assert 'timed initial literals' in finding.what
+
+
+def test_happenings_of_wide_quantifiers_are_compared_atom_by_atom() -> None:
+    """Trying the hundred million ways to bind them did not end."""
+    domain = read_domain("""(define (domain web) (:requirements :adl :durative-actions)
+      (:predicates (road ?a ?b) (lit ?a) (done))
+      (:durative-action go :parameters (?x) :duration (= ?duration 2)
+        :condition (at start (exists (?a ?b ?c ?d)
+          (and (road ?x ?a) (road ?a ?b) (road ?b ?c) (road ?c ?d) (lit ?d))))
+        :effect (at end (done)))
+      (:durative-action light :parameters (?x) :duration (= ?duration 1)
+        :condition () :effect (at start (lit ?x))))""")
+    places = [f'p{number}' for number in range(100)]
+    roads = ' '.join(f'(road {a} {b})' for a, b in pairwise(places))
+    problem = read_problem(
+        f'(define (problem w) (:domain web) (:objects {" ".join(places)}) '
+        f'(:init {roads} (lit p4)) (:goal (done)))', domain,
+    )  # fmt: skip
+    assert verify(problem, '0: (go p0) [2]').ok
+    verdict = verify(problem, '0: (go p0) [2] 0: (light p9) [1]')
+    assert 'interfere over (lit p9)' in verdict.reason
 
 
 ROBOT = read_domain("""(define (domain robot)

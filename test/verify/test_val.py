@@ -318,6 +318,17 @@ def test_numbers_are_written_as_val_reads_them() -> None:
     assert _compared(val.val_verify(problem, parse_plan(plan))) == _compared(ours)
 
 
+def test_a_long_sum_is_asked_of_val_without_deep_nesting() -> None:
+    """VAL recurses into each part, and crashed on tens of thousands of numbers."""
+    domain = read_domain(
+        '(define (domain d) (:functions (x)) (:action a :effect (increase (x) 1)))'
+    )
+    text = f'(:init (= (x) 0)) (:goal (= (+ (x) {"1 " * 50_000}) 50001))'
+    problem = read_problem(f'(define (problem one) (:domain d) {text})', domain)
+    plan = parse_plan('(a)')
+    assert agree(verify(problem, plan), val.val_verify(problem, plan))
+
+
 # Plan texts of which VAL judges something else than the whole.
 MISREAD = {
     'trailing prose': '(on a)\nThis reaches the goal.',
