@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import MappingProxyType
 
 from safegen_ros.pddl.deciding import state_functions
-from safegen_ros.pddl.derived import layers
+from safegen_ros.pddl.derived import levels
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.formulas import bindings
@@ -150,11 +151,11 @@ class Closure:
         self._layers: list[_Layer] = []
         self._known: dict[int, int] = {}
         domain = table.problem.domain
-        for layer in layers(domain.derived):
+        level = levels(domain.derived)
+        ordered = sorted(domain.derived, key=lambda rule: level[rule.predicate])
+        for _, together in groupby(ordered, key=lambda rule: level[rule.predicate]):
             first = len(self.rules)
-            for rule in domain.derived:
-                if rule.predicate not in layer:
-                    continue
+            for rule in together:
                 for binding in bindings(rule.variables, table.objects):
                     body = of_atoms(condition(rule.body, table, binding))
                     if body != FALSE:

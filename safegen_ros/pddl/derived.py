@@ -40,7 +40,6 @@ def check_moments(scope: Scope, group: Group, action: DurativeAction) -> None:
     Raises:
         PddlError: it does.
     """
-    needs = _needs(scope.domain.derived, with_base=True)
     changed = {
         atom.predicate
         for moment, effect in action.effects
@@ -49,16 +48,17 @@ def check_moments(scope: Scope, group: Group, action: DurativeAction) -> None:
     }
     later = [formula for moment, formula in action.conditions if moment is not Moment.AT_START]
     later += [effect.condition for moment, effect in action.effects if moment is Moment.AT_END]
-    for formula in later:
-        for predicate, _ in _signs(formula, True):
-            cause = next((each for each in changed if _way(needs, predicate, each)), '')
-            if predicate in needs and cause:
-                raise scope.reader.unsupported(
-                    group,
-                    f'{predicate[:40]!r} at the end or over all of {action.name[:40]}, derived '
-                    f'from {cause[:40]!r}, which its start changes',
-                    'ask for it at start, or change it at end',
-                )
+    asked = {predicate for formula in later for predicate, _ in _signs(formula, True)}
+    rules = scope.domain.derived
+    for predicate in sorted(asked & scope.domain.derived_predicates()):
+        cause = min(behind(rules, [predicate]) & changed, default='')
+        if cause:
+            raise scope.reader.unsupported(
+                group,
+                f'{predicate[:40]!r} at the end or over all of {action.name[:40]}, derived '
+                f'from {cause[:40]!r}, which its start changes',
+                'ask for it at start, or change it at end',
+            )
 
 
 def read_rules(scope: Scope, groups: Iterable[Group]) -> tuple[DerivedRule, ...]:
@@ -171,37 +171,70 @@ def behind(rules: Iterable[DerivedRule], names: Iterable[str]) -> set[str]:
 def negative_circle(rules: Iterable[DerivedRule]) -> tuple[str, ...]:
     """Predicates of which each needs the next one, the first one its absence; empty if none do."""
     needs = _needs(rules)
+    circle = {head: number for number, each in enumerate(_circles(needs)) for head in each}
     for head, others in needs.items():
         for other, negated in others.items():
-            way = _way(needs, other, head) if negated else ()
-            if way:
-                return (head, *way)
+            if negated and circle[head] == circle[other]:
+                return (head, *_way(needs, other, head))
     return ()
 
 
-def _way(needs: _Needs, start: str, end: str) -> tuple[str, ...]:
-    """The shortest way from one predicate to another by what each one needs."""
-    ways: dict[str, tuple[str, ...]] = {start: (start,)}
+def _way(needs: _Needs, start: str, end: str) -> list[str]:
+    """The shortest way from one predicate to another by what each one needs; there is one."""
+    before = {start: ''}
     waiting = [start]
     for each in waiting:  # which grows
-        if each == end:
-            return ways[each]
-        for other in needs.get(each, ()):
-            if other not in ways:
-                ways[other] = (*ways[each], other)
+        for other in needs[each]:
+            if other not in before:
+                before[other] = each
                 waiting.append(other)
-    return ()
+    way = [end]
+    while way[-1] != start:
+        way.append(before[way[-1]])
+    return way[::-1]
 
 
-def layers(rules: Iterable[DerivedRule]) -> list[frozenset[str]]:
-    """The derived predicates in the order in which they can be worked out."""
+def _circles(needs: _Needs) -> list[list[str]]:
+    """The predicates, those together that need each other, each behind those that it needs.
+
+    Source: Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972, without recursion.
+    """
+    found: list[list[str]] = []
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: dict[str, None] = {}
+    for root in needs:
+        way = [] if root in number else [(root, iter(needs[root]))]
+        while way:
+            head, others = way[-1]
+            if head not in number:
+                number[head] = lowest[head] = len(number)
+                stack[head] = None
+            for other in others:
+                if other not in number:
+                    way.append((other, iter(needs[other])))
+                    break
+                if other in stack:
+                    lowest[head] = min(lowest[head], number[other])
+            else:
+                way.pop()
+                if way:
+                    above, _ = way[-1]
+                    lowest[above] = min(lowest[above], lowest[head])
+                if lowest[head] == number[head]:
+                    together: list[str] = []
+                    while head not in together[-1:]:
+                        together.append(stack.popitem()[0])
+                    found.append(together)
+    return found
+
+
+def levels(rules: Iterable[DerivedRule]) -> dict[str, int]:
+    """When each derived predicate can be worked out: after all below whose absence it needs."""
     needs = _needs(rules)
-    level = dict.fromkeys(needs, 0)
-    for _ in needs:
-        for head, others in needs.items():
-            for other, negated in others.items():
-                level[head] = max(level[head], level[other] + negated)
-    return [
-        frozenset(head for head, at in level.items() if at == each)
-        for each in sorted(set(level.values()))
-    ]
+    level: dict[str, int] = {}
+    for together in _circles(needs):
+        others = [pair for head in together for pair in needs[head].items() if pair[0] in level]
+        at = max((level[other] + negated for other, negated in others), default=0)
+        level |= dict.fromkeys(together, at)
+    return level

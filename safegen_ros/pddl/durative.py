@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.effects import read_effects
@@ -39,6 +40,13 @@ Conditions = tuple[tuple[Moment, Formula], ...]
 Effects = tuple[tuple[Moment, Effect | NumericEffect], ...]
 
 
+class _When(NamedTuple):
+    """The conditions around an effect, and the moments at which they are asked for."""
+
+    moments: frozenset[Moment]
+    condition: Formula
+
+
 def read_durative(
     scope: Scope, group: Group, name: str, parameters: Variables, parts: dict[str, int]
 ) -> DurativeAction:
@@ -69,7 +77,8 @@ def read_durative(
     if ':condition' in parts:
         conditions = reader.attempt(_conditions, inner, group, parts[':condition'])
     if ':effect' in parts:
-        effects = reader.attempt(_effects, inner, group, parts[':effect'], (), ())
+        always = _When(frozenset(), And(()))
+        effects = reader.attempt(_effects, inner, group, parts[':effect'], (), always)
     found = DurativeAction(name, parameters, duration or (), conditions or (), effects or ())
     numeric = [each for _, each in found.effects if isinstance(each, NumericEffect)]
     uses = any(_uses_duration(each.value) for each in numeric)
@@ -140,9 +149,7 @@ def _conditions(scope: Scope, parent: Group, index: int) -> Conditions:
     return ((moment, read_formula(scope, group, 2)),)
 
 
-def _effects(
-    scope: Scope, parent: Group, index: int, variables: Variables, when: Conditions
-) -> Effects:
+def _effects(scope: Scope, parent: Group, index: int, variables: Variables, when: _When) -> Effects:
     reader = scope.reader
     group = reader.group(parent, index, 'an effect such as (at end (on a b))')
     if not group.items:
@@ -162,7 +169,10 @@ def _effects(
         return _effects(scope.bind(inner), group, 2, (*variables, *inner), when)
     if group.head == 'when':
         count_arguments(reader, group, 2)
-        both = (*when, *_conditions(scope, group, 1))
+        asked = _conditions(scope, group, 1)
+        needed = [part for _, formula in asked for part in conjuncts(formula)]
+        moments = when.moments | {moment for moment, _ in asked}
+        both = _When(moments, And((*conjuncts(when.condition), *needed)))
         return _effects(scope, group, 2, variables, both)
     moment = _moment(group)
     if moment is Moment.OVER_ALL:
@@ -175,18 +185,17 @@ def _effects(
                 group, 'a continuous effect (#t)', 'write the whole change at start or at end'
             )
         raise _without_moment(reader, group, 'effect')
-    for other, _ in when:
-        if other is not moment:
+    for other in Moment:
+        if other in when.moments - {moment}:
             raise reader.unsupported(
                 group,
                 f'an effect {moment.value} under a condition {other.value}',
                 f'ask for the condition {moment.value}, too',
             )
-    condition = And(tuple(part for _, formula in when for part in conjuncts(formula)))
     timed = replace(
         scope, domain=replace(scope.domain, functions={**scope.domain.functions, '?duration': ()})
     )
-    found = read_effects(timed, group, 2, variables, condition)
+    found = read_effects(timed, group, 2, variables, when.condition)
     return tuple((moment, effect) for effect in found)
 
 

@@ -9,6 +9,7 @@ between, nor of time, so that a plan of such steps is still to be proved (see `v
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from safegen_ros.pddl.deciding import deciding_functions, refuse_timed
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.formulas import substitute
+from safegen_ros.pddl.limits import action_parts, effect_parts, extent
 from safegen_ros.pddl.model import (
     DURATION,
     Action,
@@ -40,10 +42,11 @@ from safegen_ros.pddl.model import (
     quantified,
     with_subformulas,
 )
+from safegen_ros.pddl.sexpr import MAX_DEPTH
 
 _TRUE, _FALSE = And(()), Or(())
 
-_MOST_CHANGES = 100  # of numbers in one action: what is read behind them nests as deeply
+_MOST_WORK = 200_000  # parts that are put behind each other to make one step of an action
 
 
 class NotSequential(ValueError):
@@ -55,11 +58,9 @@ def flatten(action: DurativeAction) -> Action:
 
     Raises:
         NotSequential: its end depends on a number that its start changes, and it cannot be said how
-            by then; or it changes too many.
+            by then; or it would be too large, or nest too deeply.
     """
-    changes = sum(isinstance(effect, NumericEffect) for _, effect in action.effects)
-    if changes > _MOST_CHANGES:
-        raise NotSequential(f'the ends change numbers {changes} times (at most {_MOST_CHANGES})')
+    _check_work(action)
     names = _Names(action)
     start = _Start(action)
     end = [e for m, e in action.effects if m is Moment.AT_END and isinstance(e, Effect)]
@@ -73,7 +74,23 @@ def flatten(action: DurativeAction) -> Action:
     for effect in _numeric(action, Moment.AT_END):
         numeric = start.followed(numeric, names.apart_numeric(effect))
     precondition = _all(part for formula in needed for part in conjuncts(formula))
-    return Action(action.name, action.parameters, precondition, (*effects, *end), tuple(numeric))
+    step = Action(action.name, action.parameters, precondition, (*effects, *end), tuple(numeric))
+    if extent(action_parts(step))[1] > MAX_DEPTH:
+        raise NotSequential(f'start and end nest deeper than {MAX_DEPTH} lists together')
+    return step
+
+
+def _check_work(action: DurativeAction) -> None:
+    """Refuses an action whose end asks for too much of what its start changes.
+
+    Each part of the end may have to be put behind each change of the start.
+    """
+    first = effect_parts(e for moment, e in action.effects if moment is Moment.AT_START)
+    last = [e for moment, e in action.effects if moment is Moment.AT_END]
+    later = [f for moment, f in action.conditions if moment is not Moment.AT_START]
+    changes = 1 + extent(first)[0] + sum(isinstance(e, NumericEffect) for e in last)
+    if changes * extent([*later, *effect_parts(last)])[0] > _MOST_WORK:
+        raise NotSequential('start and end are too large together')
 
 
 def _numeric(action: DurativeAction, moment: Moment) -> list[NumericEffect]:
@@ -216,15 +233,15 @@ class _Names:
         formulas += [effect.condition for _, effect in action.effects]
         lists += [variables for formula in formulas for variables in quantified(formula)]
         self._used = {name for variables in lists for name, _ in variables}
+        self._numbers = Counter[str]()
 
     def _fresh(self, names: Iterable[str]) -> dict[str, str]:
         found = {}
         for name in names:
-            number = 1
-            while f'{name}-{number}' in self._used:
-                number += 1
-            found[name] = f'{name}-{number}'
-            self._used.add(found[name])
+            while (new := f'{name}-{self._numbers[name] + 1}') in self._used:
+                self._numbers[name] += 1
+            found[name] = new
+            self._used.add(new)
         return found
 
     def apart_formula(self, formula: Formula) -> Formula:

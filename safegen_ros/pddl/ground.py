@@ -157,10 +157,13 @@ class _Schema:
                 self._plain.append((False, self._template(part.body)))
             else:
                 self._formulas.append(part)
-        direct = [e for e in schema.effects if not e.variables and e.condition == And(())]
+        direct: list[Effect] = []
+        self._effects: list[Effect] = []
+        for effect in schema.effects:
+            plain = not effect.variables and effect.condition == And(())
+            (direct if plain else self._effects).append(effect)
         self._add = [self._template(atom) for effect in direct for atom in effect.add]
         self._delete = [self._template(atom) for effect in direct for atom in effect.delete]
-        self._effects = [effect for effect in schema.effects if effect not in direct]
         kept = table.numbers.functions if table.numbers is not None else ()
         self._numeric = [each for each in schema.numeric if each.target.predicate in kept]
         self._tail = tuple(self._constants)

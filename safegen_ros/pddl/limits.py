@@ -8,7 +8,8 @@ than there is. The counts here take time in proportion to the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 
 from safegen_ros.pddl.model import (
     Action,
@@ -20,11 +21,13 @@ from safegen_ros.pddl.model import (
     ConstraintForall,
     ConstraintTree,
     DerivedRule,
+    Effect,
     Equals,
     Exists,
     Expression,
     Forall,
     Formula,
+    NumericEffect,
     Problem,
     Variables,
     subformulas,
@@ -43,6 +46,10 @@ MAX_DERIVED = 300_000
 MAX_ACTION_SIZE = 300_000
 """Most connectives and atoms in the precondition and the effects of one ground action."""
 
+MAX_DOMAIN_SIZE = 2_000_000
+"""Most connectives, atoms and numbers in all actions of a domain as they are written, a condition
+counted once for each effect behind it."""
+
 _EFFECT_SIZE = 3  # what a conditional effect takes beside its literals, in atoms
 
 _CAP = 10**12  # far above every limit; keeps the numbers small
@@ -52,6 +59,51 @@ Objects = Mapping[str, tuple[str, ...]]
 
 Facts = StaticFacts | None
 """What does not change, where that is known."""
+
+
+def extent(formulas: Sequence[Formula | Expression]) -> tuple[int, int]:
+    """How many parts some formulas and numbers have as they are written, and how deep they nest.
+
+    One that stands there several times, as the condition of many effects, is looked at once.
+    """
+    known: dict[int, tuple[int, int]] = {}
+    size = depth = 0
+    for formula in formulas:
+        found = known.get(id(formula))
+        if found is None:
+            count = levels = 0
+            level = [formula]
+            while level:
+                count, levels = count + len(level), levels + 1
+                level = [part for each in level for part in _parts(each)]
+            found = known[id(formula)] = count, levels
+        size, depth = size + found[0], max(depth, found[1])
+    return size, depth
+
+
+def _parts(each: Formula | Expression) -> tuple[Formula | Expression, ...]:
+    if isinstance(each, Comparison):
+        return each.left, each.right
+    if isinstance(each, Arithmetic):
+        return each.parts
+    return () if isinstance(each, Decimal) else subformulas(each)
+
+
+def effect_parts(effects: Iterable[Effect | NumericEffect]) -> list[Formula | Expression]:
+    """What some effects are written with, for `extent`."""
+    found: list[Formula | Expression] = []
+    for each in effects:
+        found.append(each.condition)
+        if isinstance(each, NumericEffect):
+            found += (each.target, each.value)
+        else:
+            found += (*each.add, *each.delete)
+    return found
+
+
+def action_parts(action: Action) -> list[Formula | Expression]:
+    """What an action is written with, for `extent`."""
+    return [action.precondition, *effect_parts((*action.effects, *action.numeric))]
 
 
 def binding_count(variables: Variables, objects: Objects) -> int:

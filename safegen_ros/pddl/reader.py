@@ -23,7 +23,14 @@ from safegen_ros.pddl.effects import read_effect, read_initial
 from safegen_ros.pddl.expressions import read_functions, read_metric
 from safegen_ros.pddl.flatten import flatten
 from safegen_ros.pddl.formulas import CONNECTIVES, flatten_constraints, read_formula, written_out
-from safegen_ros.pddl.limits import MAX_CONSTRAINTS, constraint_size, excess
+from safegen_ros.pddl.limits import (
+    MAX_CONSTRAINTS,
+    MAX_DOMAIN_SIZE,
+    action_parts,
+    constraint_size,
+    excess,
+    extent,
+)
 from safegen_ros.pddl.model import (
     ANY_OF,
     Action,
@@ -121,6 +128,11 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     found = _actions(scope, [group for group in several if group.head != DERIVED])
     durative = {name: each for name, each in found.items() if isinstance(each, DurativeAction)}
     flat = {n: flatten(a) if isinstance(a, DurativeAction) else a for n, a in found.items()}
+    size = sum(extent(action_parts(action))[0] for action in flat.values())
+    if size > MAX_DOMAIN_SIZE:
+        too_large = f'{size:,} parts of actions, more than {MAX_DOMAIN_SIZE:,}'
+        cure = 'put fewer effects behind one long condition'
+        raise reader.error(top, too_large, cure, ErrorCode.TASK_TOO_LARGE)
     if durative:
         scope = replace(scope, domain=replace(domain, durative=durative))
     wishes: list[SoftRule] = []

@@ -9,6 +9,7 @@ import pytest
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl import limits
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.derived import levels
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text
@@ -132,3 +133,12 @@ def test_large_rules_are_refused_before_they_are_written_out(
     monkeypatch.setattr(limits, 'MAX_DERIVED', 20)
     with pytest.raises(PddlError, match='parts of derived predicates'):
         _problem()
+
+
+def test_a_long_chain_of_rules_is_ordered_without_recursion() -> None:
+    count = 3000
+    names = ' '.join(f'(p{number})' for number in range(count + 1))
+    chain = (f'(:derived (p{n}) (not (p{n + 1})))' for n in range(count))
+    text = f'(define (domain chain) (:predicates {names}) {" ".join(chain)} (:action a))'
+    level = levels(read_domain(text).derived)
+    assert [level[f'p{number}'] for number in range(count)] == list(range(count))[::-1]

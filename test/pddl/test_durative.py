@@ -107,8 +107,12 @@ def test_an_effect_may_depend_on_the_duration() -> None:
                  effect='(at start (increase (distance ?a ?b) 1))'),
          'an action of which the end of move depends on distance, which its start changes for '
          'other objects or under a condition'),
-        (_domain(effect=f'(and {"(at end (increase (total-cost) 1)) " * 101})'),
-         'an action of which the ends change numbers 101 times (at most 100)'),
+        (_domain(condition='(over all (>= (distance ?a ?b) 3))',
+                 effect=f'(and {"(at start (decrease (distance ?a ?b) 2)) " * 100})'),
+         'an action of which start and end nest deeper than 100 lists together'),
+        (_domain(condition=f'(at end (or {"(busy ?r) " * 600}))',
+                 effect=f'(at start (and {"(busy ?r) " * 600}))'),
+         'an action of which start and end are too large together'),
     ],
 )  # fmt: skip
 def test_what_is_not_supported(text: str, what: str) -> None:

@@ -298,6 +298,13 @@ def test_an_action_that_would_not_fit_is_refused_with_the_objects() -> None:
     assert caught.value.code is ErrorCode.TASK_TOO_LARGE
 
 
+def test_many_effects_behind_a_long_condition_are_refused_at_once() -> None:
+    effects = f'(when (and {"(q) " * 3000}) (and {"(q) (not (q)) " * 3000}))'
+    with pytest.raises(PddlError, match='parts of actions') as caught:
+        read_domain(_domain(f'(:action a :effect {effects})'))
+    assert caught.value.code is ErrorCode.TASK_TOO_LARGE
+
+
 @pytest.mark.parametrize('text', ['(' * 100_000 + ')' * 100_000, '(' * 100_000, ')' * 100_000])
 def test_depth_is_bounded_without_recursion(text: str) -> None:
     with pytest.raises(PddlError):
