@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import IntEnum
 from functools import cache
 from math import inf
+from sys import float_info
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -118,6 +119,7 @@ class SchemaReader:
                 for key, each in value.items()
             }
         if kind is float and type(value) is int:
+            self.need(abs(value) <= float_info.max, place, value, _CURES[float])
             return float(value)
         if issubclass(kind, IntEnum):  # which goes by name, as its numbers say nothing to a reader
             named = isinstance(value, str) and value in kind.__members__

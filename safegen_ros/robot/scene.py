@@ -9,10 +9,9 @@ picked from and placed on, and the arm can travel above the highest tower.
 from __future__ import annotations
 
 import math
-import reprlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import yaml
 
@@ -24,10 +23,14 @@ from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.gripper import GRIP_RANGE, HALF_WIDTH
 from safegen_ros.robot.keep_out import KeepOut
 from safegen_ros.robot.pose import Pose
+from safegen_ros.schema import Rule, SchemaReader, between, one_of
 
 #: What takes hold of a block: a suction cup from above, or two fingers from the sides.
 SUCTION, GRIPPER = 'suction', 'gripper'
 TOOLS = (SUCTION, GRIPPER)
+
+#: How far below the top of a block the tip takes hold of it, by tool [m].
+_GRASP_DEPTHS = {SUCTION: (0.0, 0.003), GRIPPER: (0.004, 0.020)}
 
 #: A block may lie this far from its slot and must still be reachable [m].
 SLOT_TOLERANCE = 0.005
@@ -63,17 +66,17 @@ class Slot:
 class Motion:
     """How the skills move; speeds are fractions of the highest joint speed."""
 
-    travel_speed_fraction: float
-    vertical_speed_fraction: float
-    travel_clearance_m: float
-    min_travel_height_m: float
-    straightness_m: float
+    travel_speed_fraction: Annotated[float, between(0.01, 1)]
+    vertical_speed_fraction: Annotated[float, between(0.01, 1)]
+    travel_clearance_m: Annotated[float, between(0.005, 0.1)]
+    min_travel_height_m: Annotated[float, between(0.03, 0.25)]
+    straightness_m: Annotated[float, between(0.0005, 0.01)]
     grasp_depth_m: float
-    release_gap_m: float
-    settle_s: float
-    grasp_s: float
-    place_settle_s: float
-    release_s: float
+    release_gap_m: Annotated[float, between(0, 0.005)]
+    settle_s: Annotated[float, between(0, 5)]
+    grasp_s: Annotated[float, between(0, 5)]
+    place_settle_s: Annotated[float, between(0, 5)]
+    release_s: Annotated[float, between(0, 5)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,125 +189,63 @@ def load_scene(path: Path | str | None = None) -> Scene:
         raise SceneError(f'{source}: is nested too deeply: a scene has three levels') from error
     except (yaml.YAMLError, ValueError) as error:
         raise SceneError(f'{source}: is not YAML: {error}') from error
-    reader = _Reader(str(source), '', document)
-    scene = _read(reader)
+    file = SchemaReader(str(source), SceneError)
+    scene = file.read(_SceneFile, document).scene()
+    depth, (low, high) = scene.motion.grasp_depth_m, _GRASP_DEPTHS[scene.tool]
+    file.need(low <= depth <= high, 'motion.grasp_depth_m', depth, f'take {low} to {high}')
     _check(scene, str(source))
     return scene
 
 
-class _Reader:
-    """A mapping whose fields are read once, with the place in every complaint."""
+@dataclass(frozen=True, slots=True)
+class _SlotFile:
+    """A slot as a file has it."""
 
-    def __init__(self, source: str, path: str, value: Any) -> None:
-        self.source, self.path = source, path
-        if not isinstance(value, dict):
-            raise SceneError(
-                f'{source}: {path or "the file"}: must be a mapping, got '
-                f'{reprlib.repr(value)[:200]}'
-            )
-        self.rest: dict[Any, Any] = dict(value)
+    name: Annotated[str, Rule(bool, 'give it a name')]
+    radius_m: Annotated[float, between(0, 1)]
+    azimuth_deg: Annotated[float, between(-180, 180)]
 
-    def fail(self, name: str, what: str) -> SceneError:
-        return SceneError(f'{self.source}: {self.path}{name}: {what}')
-
-    def take(self, name: str) -> Any:
-        if name not in self.rest:
-            raise self.fail(name, 'is missing: add it, with its unit as in the shipped file')
-        return self.rest.pop(name)
-
-    def number(self, name: str, low: float, high: float) -> float:
-        value = self.take(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.fail(name, f'must be a number, got {reprlib.repr(value)[:200]}')
-        if not low <= value <= high:
-            raise self.fail(name, f'{value} is outside [{low}, {high}]')
-        return float(value)
-
-    def integer(self, name: str, low: int, high: int) -> int:
-        value = self.number(name, low, high)
-        if value != int(value):
-            raise self.fail(name, f'must be a whole number, got {value}')
-        return int(value)
-
-    def choice(self, name: str, known: tuple[str, ...]) -> str:
-        value = self.take(name)
-        if value not in known:
-            raise self.fail(
-                name, f'must be one of {" ".join(known)}, got {reprlib.repr(value)[:200]}'
-            )
-        return str(value)
-
-    def section(self, name: str) -> _Reader:
-        return _Reader(self.source, f'{self.path}{name}.', self.take(name))
-
-    def end(self) -> None:
-        for name in self.rest:
-            raise self.fail(
-                str(name), 'is not a field of a scene: remove it or correct its spelling'
-            )
+    def slot(self) -> Slot:
+        return Slot(self.name, self.radius_m, math.radians(self.azimuth_deg))
 
 
-_MOTION_RANGES: dict[str, tuple[float, float]] = {
-    'travel_speed_fraction': (0.01, 1.0),
-    'vertical_speed_fraction': (0.01, 1.0),
-    'travel_clearance_m': (0.005, 0.1),
-    'min_travel_height_m': (0.03, 0.25),
-    'straightness_m': (0.0005, 0.01),
-    'release_gap_m': (0.0, 0.005),
-    'settle_s': (0.0, 5.0),
-    'grasp_s': (0.0, 5.0),
-    'place_settle_s': (0.0, 5.0),
-    'release_s': (0.0, 5.0),
-}
+@dataclass(frozen=True, slots=True)
+class _HomeFile:
+    """Where the arm parks, as a file has it."""
+
+    radius_m: Annotated[float, between(0, 1)]
+    azimuth_deg: Annotated[float, between(-180, 180)]
+    height_m: Annotated[float, between(0.03, 0.35)]
 
 
-#: How far below the top of a block the tip takes hold of it, by tool [m].
-_GRASP_DEPTHS = {SUCTION: (0.0, 0.003), GRIPPER: (0.004, 0.020)}
+@dataclass(frozen=True, slots=True)
+class _SceneFile:
+    """A scene as a file has it."""
 
+    block_size_m: Annotated[float, between(0.015, 0.05)]
+    block_mass_kg: Annotated[float, between(0.001, 0.15)]
+    tool: Annotated[str, one_of(*TOOLS)]
+    tool_length_m: Annotated[float, between(0.01, 0.2)]
+    max_tower_blocks: Annotated[int, between(1, 20)]
+    slots: Annotated[tuple[_SlotFile, ...], Rule(bool, 'name at least one')]
+    home: _HomeFile
+    motion: Motion
+    arm: Annotated[str, one_of(*ARMS)] = MYCOBOT_280.name
 
-def _read(reader: _Reader) -> Scene:
-    slots = reader.take('slots')
-    if not isinstance(slots, list) or not slots:
-        raise reader.fail('slots', 'must be a list of at least one slot')
-    home = reader.section('home')
-    home_height = home.number('height_m', 0.03, 0.35)
-    home.rest['name'] = 'home'
-    tool = reader.choice('tool', TOOLS)
-    reader.rest.setdefault('arm', MYCOBOT_280.name)
-    scene = Scene(
-        arm=ARMS[reader.choice('arm', tuple(ARMS))],
-        block_size=reader.number('block_size_m', 0.015, 0.05),
-        block_mass=reader.number('block_mass_kg', 0.001, 0.15),
-        tool=tool,
-        tool_length=reader.number('tool_length_m', 0.01, 0.2),
-        max_tower=reader.integer('max_tower_blocks', 1, 20),
-        slots=tuple(
-            _slot(_Reader(reader.source, f'slots[{index}].', value))
-            for index, value in enumerate(slots)
-        ),
-        home=_slot(home),
-        home_height=home_height,
-        motion=_motion(reader.section('motion'), tool),
-    )
-    reader.end()
-    return scene
-
-
-def _slot(reader: _Reader) -> Slot:
-    name = reader.take('name')
-    if not isinstance(name, str) or not name:
-        raise reader.fail('name', f'must be a word, got {reprlib.repr(name)[:200]}')
-    radius = reader.number('radius_m', 0.0, 1.0)
-    azimuth = math.radians(reader.number('azimuth_deg', -180, 180))
-    reader.end()
-    return Slot(name, radius, azimuth)
-
-
-def _motion(reader: _Reader, tool: str) -> Motion:
-    spans = _MOTION_RANGES | {'grasp_depth_m': _GRASP_DEPTHS[tool]}
-    values = {name: reader.number(name, *span) for name, span in spans.items()}
-    reader.end()
-    return Motion(**values)
+    def scene(self) -> Scene:
+        home = _SlotFile('home', self.home.radius_m, self.home.azimuth_deg)
+        return Scene(
+            arm=ARMS[self.arm],
+            block_size=self.block_size_m,
+            block_mass=self.block_mass_kg,
+            tool=self.tool,
+            tool_length=self.tool_length_m,
+            max_tower=self.max_tower_blocks,
+            slots=tuple(slot.slot() for slot in self.slots),
+            home=home.slot(),
+            home_height=self.home.height_m,
+            motion=self.motion,
+        )
 
 
 def _check(scene: Scene, source: str) -> None:

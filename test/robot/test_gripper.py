@@ -65,9 +65,9 @@ def changed(tmp_path, **values):
 @pytest.mark.parametrize(
     ('values', 'what'),
     [
-        ({'tool': 'tongs'}, 'tool: must be one of suction gripper'),
-        ({'tool': 'suction'}, r'motion\.grasp_depth_m: 0.012 is outside'),
-        ({'grasp_depth_m': 0.001}, r'motion\.grasp_depth_m: 0.001 is outside'),
+        ({'tool': 'tongs'}, "tool: is 'tongs': use suction gripper"),
+        ({'tool': 'suction'}, r'motion\.grasp_depth_m: is 0.012: take 0.0 to 0.003'),
+        ({'grasp_depth_m': 0.001}, r'motion\.grasp_depth_m: is 0.001: take 0.004 to 0.02'),
         ({'block_size_m': 0.019}, 'holds blocks of 0.020 to 0.045 m'),
         ({'block_size_m': 0.046}, 'holds blocks of 0.020 to 0.045 m'),
         ({'block_size_m': 0.022}, 'more than half a block'),
