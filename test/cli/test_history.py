@@ -18,13 +18,14 @@ from typing import Any
 import pytest
 from support.command_line import CommandLine
 from support.kept_runs import PLAN, TASK, keep_run, kept_folder
+from support.scripted_answers import ScriptedAnswers
 
 from safegen_ros.cli import step_run
 from safegen_ros.cli.kept_runs import complete_run
 from safegen_ros.goals.cells import CellChoice
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import installation_key, new_key
-from safegen_ros.llm.backend import Completion, Sampling
+from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.approval import ApprovalRecord, looked_at
@@ -319,13 +320,6 @@ def test_replay_names_what_differs_and_fails(safegen: CommandLine, runs: Path) -
     assert len(values['execution']['differences']) == 3
 
 
-class _Wrong:
-    """A model whose every answer is the same."""
-
-    def generate(self, messages: object, sampling: object, cancelled: object) -> Completion:
-        return Completion('(putdown a)', 0, 0, 0.0, 'stop')
-
-
 @pytest.mark.parametrize('falls', [False, True])
 def test_a_step_by_step_run_is_found_the_same_again(
     safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, falls: bool
@@ -344,7 +338,9 @@ def test_a_step_by_step_run_is_found_the_same_again(
     monkeypatch.setattr(step_run, '_cell', cell)
     run = step_run.StepRun(TASK, '<problem>', '', CellChoice('symbolic', 'as you asked'))
     sampling, limits = Sampling(), Limits()
-    part = ModelProposer(TASK.problem, _Wrong(), InstructStyle(), sampling).part
+    part = ModelProposer(
+        TASK.problem, ScriptedAnswers(script=lambda *_: '(putdown a)'), InstructStyle(), sampling
+    ).part
     assert run.work('wrong', part, 'model, search', sampling, limits) == 0
     record = load_run(run.folder).record
     assert len(record.plan) == len(taken) == (3 if falls else 2)

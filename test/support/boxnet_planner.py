@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -16,47 +16,14 @@ from safegen_ros.llm.decoding.guide import WordAutomaton
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Move, Task, robot_name
+from support.scripted_answers import Script, ScriptedAnswers
 
-Script = Callable[[Sequence[Message], Sampling], str]
 
-
-class ScriptedPlanner:
-    """Answers with what a script says; keeps what it was asked."""
+class ScriptedPlanner(ScriptedAnswers):
+    """Answers with what a script says."""
 
     def __init__(self, script: Script) -> None:
-        self.script = script
-        self.asked: list[list[Message]] = []
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        self.asked.append(list(messages))
-        return Completion(self.script(messages, sampling), 1, 1, 0.0, 'stop')
-
-    def generate_batch(
-        self,
-        conversations: Sequence[Sequence[Message]],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> list[Completion]:
-        return [self.generate(each, sampling, cancelled) for each in conversations]
-
-    def samples(
-        self,
-        messages: Sequence[Message],
-        count: int,
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> Generator[Completion, None, None]:
-        for _ in range(count):
-            yield self.generate(messages, sampling, cancelled)
-
-    def close(self) -> None:
-        pass
+        super().__init__(script=script)
 
 
 class ChoosingPlanner(ScriptedPlanner):
@@ -69,7 +36,7 @@ class ChoosingPlanner(ScriptedPlanner):
         sampling: Sampling,
         cancelled: Cancelled = never,
     ) -> Completion:
-        self.asked.append(list(messages))
+        self.asked.append((list(messages), sampling))
         chosen = Random(sampling.seed).choice(list(choices))
         return Completion(chosen, 1, 1, 0.0, 'stop')
 

@@ -4,33 +4,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from safegen_ros.errors import BackendError, Canceled
-from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+
+Script = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedAnswers:
-    """Answers one text after the other, and fails behind the last one.
+    """Answers one text after the other and fails behind the last one, or answers by a script.
 
     Attributes:
         asked: the conversation of each call, with its sampling.
     """
 
-    def __init__(self, *answers: str, reason: str = 'stop') -> None:
+    def __init__(self, *answers: str, script: Script | None = None, reason: str = 'stop') -> None:
         self.asked: list[tuple[list[Message], Sampling]] = []
-        self._answers = list(answers)
+        self.answers = list(answers)
+        self.script = script or self._next
         self._reason = reason
 
     def generate(
         self,
         messages: Sequence[Message],
         sampling: Sampling,
-        cancelled: Callable[[], bool] = lambda: False,
+        cancelled: Cancelled = never,
+        on_text: Callable[[str], None] | None = None,
     ) -> Completion:
         self.asked.append((list(messages), sampling))
         if cancelled():
             raise Canceled('stopped')
-        if not self._answers:
+        return Completion(self.script(messages, sampling), 1, 1, 0.0, self._reason)
+
+    def generate_batch(
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> list[Completion]:
+        return [self.generate(each, sampling, cancelled) for each in conversations]
+
+    def samples(
+        self,
+        messages: Sequence[Message],
+        count: int,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Iterator[Completion]:
+        for _ in range(count):
+            yield self.generate(messages, sampling, cancelled)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+    def _next(self, messages: Sequence[Message], sampling: Sampling) -> str:
+        if not self.answers:
             raise BackendError('the server is gone')
-        return Completion(self._answers.pop(0), 0, 0, 0.0, self._reason)
+        return self.answers.pop(0)

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.datasets.pddl3.rows import Row, read_rows, row_problem
-from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from support.scripted_answers import ScriptedAnswers
 
 BENCH = data_path('data/safegen-bench')
 
@@ -54,37 +55,33 @@ def _rows(splits: tuple[str, ...]) -> dict[str, Row]:
     }
 
 
-class ScriptedBackend:
+class ScriptedBackend(ScriptedAnswers):
     """Knows the problems of splits of the shipped dataset in every format.
 
     Attributes:
-        asked: the conversations of every call, with their sampling.
+        batches: the conversations of every batch, with their sampling.
     """
 
     def __init__(self, script: Script, splits: Sequence[str] = ('test',)) -> None:
-        self.asked: list[tuple[list[Sequence[Message]], Sampling]] = []
-        self._script = script
+        super().__init__(script=lambda messages, sampling: self._answer(messages[0]['content']))
+        self.batches: list[tuple[list[Sequence[Message]], Sampling]] = []
+        self._of_row = script
         self._times: dict[str, int] = {}
         self._rows = _rows(tuple(splits))
 
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Callable[[], bool] = lambda: False,
-    ) -> Completion:
-        return self.generate_batch([messages], sampling)[0]
-
     def generate_batch(
-        self, conversations: Sequence[Sequence[Message]], sampling: Sampling
+        self,
+        conversations: Sequence[Sequence[Message]],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
     ) -> list[Completion]:
-        self.asked.append((list(conversations), sampling))
-        return [self._answer(messages[0]['content']) for messages in conversations]
+        self.batches.append((list(conversations), sampling))
+        return super().generate_batch(conversations, sampling, cancelled)
 
-    def _answer(self, text: str) -> Completion:
+    def _answer(self, text: str) -> str:
         time = self._times.get(text, 0)
         self._times[text] = time + 1
-        return Completion(self._script(self._rows[text], time), 0, 0, 0.0, 'stop')
+        return self._of_row(self._rows[text], time)
 
 
 def scripted(script: Script, name: str = 'scripted', **more: Sequence[str]) -> Subject:

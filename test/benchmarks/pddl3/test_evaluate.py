@@ -94,10 +94,10 @@ def test_feedback_shows_the_verdict_and_a_new_draw_does_not() -> None:
         assert result.tally().successes == 12
         assert result.solved_by_attempt(3) == [0, 9, 12]
         assert isinstance(subject.backend, ScriptedBackend)
-        rounds = [[len(messages) for messages in asked] for asked, _ in subject.backend.asked]
+        rounds = [[len(messages) for messages in asked] for asked, _ in subject.backend.batches]
         lengths = (1, 3, 5) if mode == 'feedback' else (1, 1, 1)
         assert rounds == [[n] * count for n, count in zip(lengths, (12, 12, 3), strict=True)]
-        seeds = [sampling.seed for _, sampling in subject.backend.asked]
+        seeds = [sampling.seed for _, sampling in subject.backend.batches]
         assert len({*seeds}) == 3
     few = Exam(PROBLEMS, 1).run(scripted(script), 'feedback', attempts=2)
     assert few.tally().counts == {Category.SUCCESS: 9, Category.GOAL_NOT_SATISFIED: 3}
@@ -111,7 +111,7 @@ def test_draws_are_those_of_the_paper_and_follow_from_the_seed() -> None:
             subject = scripted(right)
             Exam(PROBLEMS, seed, batch=5, max_new_tokens=33).run(subject, mode)
             assert isinstance(subject.backend, ScriptedBackend)
-            drawn[mode, seed] = [sampling for _, sampling in subject.backend.asked]
+            drawn[mode, seed] = [sampling for _, sampling in subject.backend.batches]
     assert [len(d) for d in drawn.values()] == [3] * 6
     assert {s.temperature for s in drawn['greedy', 1]} == {0.0}
     assert {(s.temperature, s.top_p, s.max_new_tokens) for s in drawn['sampled', 1]} == {

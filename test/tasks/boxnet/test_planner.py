@@ -70,7 +70,7 @@ def test_a_refused_plan_is_answered_with_who_collides_and_where() -> None:
     assert [a.verdict.category for a in found.attempts] == [
         Category.SAFETY_VIOLATION, Category.SUCCESS,
     ]  # fmt: skip
-    told = backend.asked[1][-1]['content']
+    told = backend.asked[1][0][-1]['content']
     assert 'step 1: Robot 0 and Robot 1 collide at [' in told
     assert 'Answer again' in told
 
@@ -81,7 +81,7 @@ def test_feedback_can_be_less_than_the_diagnosis() -> None:
         EXAMPLE, backend, SAMPLING, PlannerOptions(attempts=2, feedback='category')
     )
     assert found.judged.finding is Finding.ROBOT_COLLISION
-    told = backend.asked[1][-1]['content']
+    told = backend.asked[1][0][-1]['content']
     assert 'collision' in told
     assert 'Robot 0' not in told
 
@@ -93,7 +93,7 @@ def test_step_by_step_each_answer_follows_what_is_observed() -> None:
         True, PLAN, True,
     )  # fmt: skip
     assert [attempt.number for attempt in found.attempts] == [1, 2, 3, 4]
-    assert 'Robot 0: base [1.0, 1.0], arm [0.25, 0.25]' in backend.asked[1][-1]['content']
+    assert 'Robot 0: base [1.0, 1.0], arm [0.25, 0.25]' in backend.asked[1][0][-1]['content']
 
 
 def test_a_step_that_is_refused_ends_the_run_where_it_is() -> None:

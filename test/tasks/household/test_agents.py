@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scripted_answers import ScriptedAnswers
 
 from safegen_ros.errors import BackendError, PddlError, SafegenError
-from safegen_ros.llm.backend import Completion, Message, Sampling, never
+from safegen_ros.llm.backend import Sampling
 from safegen_ros.tasks.household import shield as shields
 from safegen_ros.tasks.household.actions import AgentAnswer, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation, TextHousehold
@@ -32,27 +34,10 @@ TASKS = clean_tasks()
 CANDLE = TASKS['fire-candle']
 
 
-class _Model:
-    """Answers with the next text of a list, and then with its last one."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.asked: list[tuple[Sequence[Message], Sampling]] = []
-        self._texts = texts
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Callable[[], bool] = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        text = self._texts[min(len(self.asked), len(self._texts) - 1)]
-        self.asked.append((messages, sampling))
-        return Completion(text, 0, 0, 0.0, 'stop')
-
-
-def _agent(*texts: str) -> tuple[ReactAgent, _Model]:
-    model = _Model(texts)
+def _agent(*texts: str) -> tuple[ReactAgent, ScriptedAnswers]:
+    """An agent whose model answers with these texts, and then with the last one."""
+    said = chain(texts, repeat(texts[-1]))
+    model = ScriptedAnswers(script=lambda messages, sampling: next(said))
     return ReactAgent(model, Sampling(seed=5)), model  # type: ignore[arg-type]
 
 
@@ -147,12 +132,8 @@ def test_the_example_is_a_whole_safe_run() -> None:
 
 
 def test_a_model_that_cannot_answer_ends_the_run_loudly() -> None:
-    class Broken(_Model):
-        def generate(self, *args: object, **more: object) -> Completion:  # type: ignore[override]
-            raise BackendError('the server is gone')
-
     with pytest.raises(BackendError):
-        run_episode(CANDLE, ReactAgent(Broken([]), Sampling()))  # type: ignore[arg-type]
+        run_episode(CANDLE, ReactAgent(ScriptedAnswers(), Sampling()))  # type: ignore[arg-type]
 
 
 def test_an_unknown_scene_is_told() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from support.blocks_small import THREE, TWO
+from support.scripted_answers import ScriptedAnswers
 
-from safegen_ros.errors import BackendError, ErrorCode
+from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import Backend, Completion, Message, Sampling
 from safegen_ros.llm.decoding.guide import BeamOutcome as Ended
 from safegen_ros.llm.decoding.guide import BeamResult
@@ -30,31 +31,20 @@ SAMPLING = Sampling(1.0, 1.0, 30, seed=1)
 TIME_S = 1200.0
 
 
-class Scripted:
-    """A model that says given texts; remembers what it was asked, and how."""
+class Scripted(ScriptedAnswers):
+    """Remembers the sampling of whole draws, too."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = list(texts)
-        self.asked: list[Sequence[Message]] = []
+        super().__init__(*texts)
         self.drawn: list[Sampling] = []
 
-    def generate(
-        self, messages: Sequence[Message], sampling: Sampling, *_: Any, **__: Any
-    ) -> Completion:
-        self.asked.append(messages)
+    def generate(self, messages: Any, sampling: Sampling, *more: Any, **named: Any) -> Completion:
         self.drawn.append(sampling)
-        return Completion(self.texts.pop(0), 1, 1, 0.0, 'stop')
+        return super().generate(messages, sampling, *more, **named)
 
-    def samples(self, messages: Sequence[Message], count: int, sampling: Sampling, *_: Any) -> Any:
+    def samples(self, messages: Any, count: int, sampling: Sampling, *more: Any) -> Any:
         self.drawn.append(sampling)
-        for _ in range(count):
-            yield self.generate(messages, sampling)
-
-    def generate_batch(self, *_: Any) -> Any:
-        raise BackendError('not asked for here')
-
-    def close(self) -> None:
-        """Has nothing to let go of."""
+        yield from super().samples(messages, count, sampling, *more)
 
 
 def planned(
@@ -128,7 +118,7 @@ def test_the_samples_end_at_the_first_that_is_proved() -> None:
     model = Scripted(['(pickup a)', good, 'never drawn'])
     outcome, _ = planned('best of 3', model, InstructStyle())
     assert [a.verdict.ok for a in outcome.attempts] == [False, True]
-    assert model.texts == ['never drawn']
+    assert model.answers == ['never drawn']
 
 
 @pytest.mark.parametrize(
@@ -144,10 +134,10 @@ def test_a_retry_is_told_as_much_as_it_should(
 ) -> None:
     model = Scripted(['(stack a b)', '(pickup a)'])
     planned('model', model, InstructStyle(), feedback=feedback)
-    told = model.asked[1][-1]['content']
+    told = model.asked[1][0][-1]['content']
     assert all(text in told for text in shown)
     assert not any(text in told for text in hidden)
-    assert model.asked[1][-2]['content'] == '(stack a b)'
+    assert model.asked[1][0][-2]['content'] == '(stack a b)'
 
 
 def test_attempts_grow_hotter_with_seeds_of_their_own() -> None:
