@@ -76,7 +76,6 @@ class PlanningDeadline:
 
     Args:
         seconds: wall-clock limit, from now on [s].
-        cancelled: whether the caller wants to stop.
     """
 
     def __init__(self, seconds: float, cancelled: Callable[[], bool]) -> None:

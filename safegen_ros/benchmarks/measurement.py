@@ -101,7 +101,6 @@ class Report:
     """All figures of one run of a benchmark.
 
     Attributes:
-        measurements: the figures, in order.
         details: what else is worth keeping, plain values for JSON.
         verb: that takes it, where it is not `bench` with its name.
     """

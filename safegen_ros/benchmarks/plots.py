@@ -114,7 +114,6 @@ class Chart:
     """Shares over sizes.
 
     Attributes:
-        ticks: the sizes, in order.
         series: by the name of a line, its share [%] for every tick; None where there is none.
         levels: by their names, shares that somebody else reports [%].
     """

@@ -34,8 +34,6 @@ class Subject:
 
     Attributes:
         checksum: SHA-256 of its weights.
-        parameters: how many it has.
-        style: how it is asked.
     """
 
     name: str

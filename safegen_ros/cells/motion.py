@@ -243,7 +243,6 @@ def rrt_connect(
         goal: shape (d,).
         low: least of each coordinate.
         high: most of each coordinate.
-        free: whether a point (d,) is free.
         spacing: distance of the points of the way that are looked at.
 
     Returns:

@@ -102,7 +102,6 @@ class RunRecorder(Closing):
         source: the file that the task came from.
         domain_text: the domain as it was sent; empty for a built-in one.
         spoken: the words that the task was made of, where it was.
-        stepwise: whether it is worked on step by step.
     """
 
     def __init__(

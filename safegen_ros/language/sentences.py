@@ -54,7 +54,6 @@ class Sentence:
 
     Attributes:
         words: its words, in small letters.
-        place: where it begins.
         source: file name, or a label, for messages.
     """
 

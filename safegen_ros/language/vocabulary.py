@@ -44,7 +44,6 @@ class Vocabulary:
     """What is known of the words of a domain.
 
     Attributes:
-        wording: how its facts are told.
         names: the names by which problems ask for it.
         lexicon: the file of its lexicon (see `lexicon`); None if it has none.
     """

@@ -120,7 +120,6 @@ class Backend(Protocol):
 
         Args:
             messages: `{'role': ..., 'content': ...}`, the last one from the user.
-            sampling: how to draw the answer.
             cancelled: asked at least once per token that arrives, and while none does.
             on_text: told each piece of the text as it comes, in the thread of the caller; the
                 pieces together are the text of the completion.
@@ -265,7 +264,6 @@ class CallClock:
     Args:
         place: whose call it is, for messages.
         sampling: holds the limit.
-        cancelled: whether the caller wants to stop.
     """
 
     def __init__(self, place: str, sampling: Sampling, cancelled: Cancelled) -> None:

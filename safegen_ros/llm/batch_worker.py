@@ -148,7 +148,6 @@ class BatchRow:
 
     Attributes:
         prompt: the tokens before it.
-        sampling: how it is drawn.
         limit: most tokens that it may have.
         told: called with each token, and with None or an error at the end; not in the thread of
             the caller.

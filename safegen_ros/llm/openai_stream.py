@@ -73,9 +73,7 @@ class ChatRequest:
     """One request.
 
     Attributes:
-        sampling: how to draw.
         number: of the first answer among those of the call.
-        count: how many answers are asked for.
         choices: what the answer must be one of; anything when empty.
         fields: of the request, beside those that every one has.
         response: the HTTP response, once it began.

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 class TokenReader:
-    """Reads the tokens of one answer as text, piece by piece.
-
-    Attributes:
-        tokens: how many were read.
-    """
+    """Reads the tokens of one answer as text, piece by piece."""
 
     def __init__(
         self, decode: Callable[[Sequence[int]], str], ends: Collection[int], stop: Sequence[str]

@@ -75,7 +75,6 @@ class Rehearser:
 
     Args:
         cell: the cell of the arm; None where there is none, and nothing to rehearse for.
-        real: whether the arm is a real one.
     """
 
     def __init__(
@@ -110,7 +109,6 @@ class Rehearser:
 
         Args:
             goal: of `execute_plan`.
-            cancelled: whether the goal is given up.
 
         Raises:
             SafegenError: it goes step by step, which cannot be rehearsed (`UNSUPPORTED_FEATURE`).

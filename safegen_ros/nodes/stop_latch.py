@@ -26,7 +26,6 @@ class Stop:
     """A state of the latch.
 
     Attributes:
-        stopped: whether nothing may move.
         reason: what stopped it; empty when it is not stopped.
         count: how often it was stopped up to now.
         time: when this state began, since the epoch [s].

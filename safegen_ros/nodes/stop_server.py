@@ -310,9 +310,7 @@ def fault_of(outcome: ExecutionOutcome, *, replan: bool, cancelled: bool) -> str
     """Why an execution that began to move stops the stack; empty where it does not.
 
     Args:
-        outcome: how it ended.
         replan: whether its sender plans again where the world differs.
-        cancelled: whether its sender has cancelled it.
     """
     code = outcome.error_code
     if code in NO_FAULT or (code is ErrorCode.EXECUTION_CANCELED and cancelled):

@@ -199,7 +199,6 @@ def plan_with_levels(
     Args:
         levels: who is asked, in this order.
         time_budget_s: wall-clock limit of the whole loop [s].
-        cancelled: whether the caller wants to stop.
         notify: called with each phase, and of each attempt with its verdict.
         rehearse: what else a plan has to pass, where that takes long; it is asked only about
             plans that are proved.

@@ -89,7 +89,6 @@ class Scene:
         tool: one of `TOOLS`.
         tool_length: flange to the tip: the lip of the suction cup, or the ends of the fingers.
         max_tower: blocks in the highest tower that every slot takes.
-        slots: where towers may stand.
         home: where the arm parks, as a slot, with the height of the tip in `home_height`.
         home_height: of the tip above the table.
         motion: speeds, clearances and dwell times.

@@ -101,7 +101,6 @@ class GoalSender(Generic[Goal, Result, Feedback]):
 
     Args:
         node: of the sender; its executor must be spinning elsewhere.
-        heartbeats: of the others.
         server: name of the node that serves it, relative to the namespace.
         timeout_s: longest silence of that node while it works on a goal [s].
         group: callback group; one goal's feedback comes in order in an exclusive one.

@@ -24,11 +24,7 @@ _STAR_SIZE = 1500  # likewise in A* [bytes]
 
 
 class Search:
-    """One search for a plan.
-
-    Attributes:
-        expanded: how many nodes were expanded.
-    """
+    """One search for a plan."""
 
     def __init__(self, task: SearchTask, relaxation: Relaxation, budget: Budget) -> None:
         self.expanded = 0

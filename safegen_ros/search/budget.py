@@ -27,7 +27,6 @@ class Budget:
         time_limit_s: wall-clock limit from now on [s].
         memory_limit_mb: most memory that what is kept may take, as estimated from the sizes of its
             parts [MiB].
-        cancelled: whether the caller wants to stop.
     """
 
     def __init__(

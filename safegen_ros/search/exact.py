@@ -98,12 +98,8 @@ class ExactSearch:
     """Uniform-cost or greedy search.
 
     Args:
-        budget: what may be used.
         costs: what steps cost; None where every step costs the same.
         greedy: whether any plan will do.
-
-    Attributes:
-        expanded: how many nodes were expanded.
 
     Raises:
         Unsolvable: there is no plan, which shows before any search.

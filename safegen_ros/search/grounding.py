@@ -29,7 +29,6 @@ def reachable_actions(grounder: Grounder, budget: Budget) -> list[GroundAction]:
 
     Args:
         grounder: of the problem; its table gets the bits of the atoms that can be reached.
-        budget: asked while this goes on.
 
     Returns:
         The actions, in the order in which they and their objects were declared; every action that

@@ -28,7 +28,6 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
     """Finds a plan that reaches the goal and satisfies every constraint.
 
     Args:
-        budget: what may be used.
         optimal: whether to look for the best plan by the metric, or by the number of steps where
             there is none. Where the metric is no sum of what steps cost, the plan is a shortest
             one, which the answer does not call optimal.

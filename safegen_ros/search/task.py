@@ -101,7 +101,6 @@ class Successors:
 
     Args:
         without: the numbers of the actions that are left out, in ascending order.
-        budget: asked while this is built.
     """
 
     def __init__(self, task: SearchTask, without: Sequence[int], budget: Budget) -> None:

@@ -178,7 +178,6 @@ class StepwiseRun:
         prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
         most_steps: that are taken or asked for.
         left_s: time left [s].
-        cancelled: whether the caller wants to stop.
         turn: held while the model is asked.
     """
 
@@ -242,8 +241,6 @@ def answers(
     """The answers of a chat model to one question, each shown what was wrong with the one before.
 
     Args:
-        ask: how it is asked.
-        question: what it is asked first.
         history: the answers so far with their verdicts; looked at before each retry.
         retry: the text of a verdict, as much of it as is shown.
     """

@@ -106,7 +106,6 @@ def run_rows(
 
     Args:
         sampling: how it answers; each run has seeds of its own that follow from it.
-        options: how it is asked.
         folder: where the runs are kept.
         model: which one it is, such as the checksum of its weights.
         style: how a map is put to the model; that of chat models by default.

@@ -133,7 +133,6 @@ class BoxnetStudy:
     """How much is asked, and how.
 
     Attributes:
-        sampling: how answers are drawn.
         rows: most tasks of each split, from all over it; 0 for all.
     """
 

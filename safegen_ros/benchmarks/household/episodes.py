@@ -181,7 +181,6 @@ def compare(
 
     Args:
         tables: 2, 3 or both.
-        runs: how often.
         compat: how constraints are counted, and the steps of a run.
     """
     plan = [(table, c) for table in tables for c in contestants if table in c.tables]

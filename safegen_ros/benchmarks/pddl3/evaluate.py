@@ -41,7 +41,6 @@ class Result:
     Attributes:
         mode: one of `MODES`.
         verdicts: the last verdict on each of them.
-        attempts: how many there were.
         steps_over_optimal: mean of plan length over shortest length, on the solved problems whose
             shortest length is known; 0 when there is none.
         seconds: wall-clock time [s].
@@ -132,7 +131,6 @@ class Exam:
         Args:
             mode: one of `MODES`; `untrained` draws like `sampled`.
             form: the format that the problems are put in, a key of `FORMATS`.
-            notify: told after every batch.
 
         Raises:
             BackendError: the model cannot answer.

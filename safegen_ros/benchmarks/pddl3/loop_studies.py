@@ -60,7 +60,6 @@ def table4(
 
     Args:
         model_dir: its folder, of which an untrained network is made.
-        loop: how goals are planned.
         controls: problems of each domain that the untrained network is put, which takes most of
             the time; 0 for all.
 
@@ -136,7 +135,6 @@ class _Counts:
     """What came of the goals of a domain and a strategy.
 
     Attributes:
-        last: the last verdicts.
         ended: how the loop ended.
         held_back: what was wrong with the proposals that were not published.
         said: what VAL said of the plans that were published.
@@ -210,7 +208,6 @@ def safety(
 
     Args:
         options: seed and the like; no dataset is read.
-        loop: how goals are planned.
         cases: where a plan that VAL refuses is saved.
 
     Returns:

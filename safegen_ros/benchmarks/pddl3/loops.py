@@ -90,9 +90,7 @@ class Planned:
 
     Attributes:
         verdict: the last one; `UNKNOWN` when there was no attempt.
-        attempts: how many plans were judged.
         answered: the level whose plan was proved; empty when none was.
-        code: how the loop ended.
         seconds: wall-clock time of the loop [s].
         cpu_s: processor time of this process in it [s].
     """
@@ -203,7 +201,6 @@ def plan_goal(
 
     Args:
         strategy: who is asked, as of `tasks.pddl3.planning.strategy`.
-        sampling: of the first attempt.
         options: how; its strategies play no part.
 
     Raises:

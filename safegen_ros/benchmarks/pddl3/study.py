@@ -39,7 +39,6 @@ class StudyOptions:
         most: problems of each domain at most; 0 for all.
         max_new_tokens: longest answer [tokens].
         device: `cpu`, `cuda` or `auto`.
-        notify: told what is measured, and how far it is.
     """
 
     data: Path
@@ -61,7 +60,6 @@ class StudyRecord:
         words: whether all of them read words under canonical names.
         training: what was copied from, in the study that copies.
         single_shot: whether single answers were asked for.
-        loop: how the planning loop was run, where it was.
         counts: what was counted where problems were not kept.
     """
 

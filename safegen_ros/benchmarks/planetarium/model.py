@@ -34,7 +34,6 @@ def choose(
     """Rows of a file, by chance and in its order; all of them for 0.
 
     Args:
-        most: how many at most.
         seed: the same seed chooses the same rows.
         domains: only rows of these; of all when there is none.
         fold: only rows of this one; of all when None.
@@ -71,7 +70,6 @@ def answer_rows(
     """Asks for each row once, with the prompt of `nl_to_pddl` and no second chance.
 
     Args:
-        sampling: how it answers.
         folder: where the answers go; those that are there already are not asked for again.
         model: which model that is and what holds it, such as the checksum of its weights.
         style: how the model is asked; as a chat model when None.

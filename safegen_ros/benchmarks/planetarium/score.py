@@ -52,7 +52,6 @@ class Answer:
     """A problem that was asked for, and what a model wrote.
 
     Attributes:
-        placeholder: whether the objects in the goal are placeholders.
         abstraction: one of `ABSTRACTIONS`, or empty where it is not known.
     """
 

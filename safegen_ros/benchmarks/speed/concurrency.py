@@ -44,7 +44,6 @@ class Served:
     """What became of all goals when so many were open at once.
 
     Attributes:
-        goals: how many there were.
         seconds: for all of them together [s].
         proved: from the task to the proved plan [s], and the level that answered, of each goal
             that has one.
@@ -69,7 +68,6 @@ def measure(
     Args:
         plain: answers one call after the other, with `generate` of its library.
         shared: the same model, which may answer calls together.
-        style: how the model is asked.
         strategy: levels that are asked for a plan, as of `levels.level_names`.
 
     Raises:

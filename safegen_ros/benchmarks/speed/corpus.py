@@ -44,7 +44,6 @@ def draw_cases(problems: int, plans: int, seed: int, notify: Notify) -> list[Cas
     """Cases of all built-in domains.
 
     Args:
-        problems: how many of each domain.
         plans: how many of each problem, at most.
         seed: the same arguments give the same cases, as long as no search meets its time limit.
     """

@@ -88,7 +88,6 @@ def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> R
     """Takes the figures of problems of the paper's sizes.
 
     Args:
-        settings: how much to measure.
         folder: of the run; outcomes that it holds are not measured again.
 
     Raises:

@@ -56,11 +56,8 @@ def build_towers(
     """Builds towers from blocks that stand about their slots.
 
     Args:
-        count: how many towers.
         sigma_m: standard deviation of where the arm goes in x and y, at each pick and each place,
             half of it in z [m]; normally distributed.
-        seed: of order, places and errors.
-        notify: told after each tower.
     """
     runs = []
     for number in range(count):
@@ -128,10 +125,8 @@ def measure(
     """Builds the towers and takes the figures.
 
     Args:
-        towers: how many.
         sigma_mm: standard deviation of every pick and place [mm].
         scene: file of the cell; the shipped one when None.
-        notify: told after each tower.
 
     Raises:
         SafegenError: the scene is wrong, or does not take such towers.

@@ -58,7 +58,6 @@ def tasks(
 
     Args:
         size: of the map, 2 cells along each side at least.
-        objects: how many.
         variant: one of `VARIANTS`.
         held_out: whether those for tests are drawn, or those for training; no task is both.
         arm: kind of the arms of BoxNet3D, a key of `FAMILIES`; empty for BoxNet2D.

@@ -44,13 +44,11 @@ class LessonRecipe:
     """What lessons are made of: everything that decides their bytes.
 
     Attributes:
-        seed: another one draws other tasks.
         tasks: how many are drawn, in about equal parts for each size and number of objects.
         refusals: tasks without a plan beside them, likewise.
         validation: of the former, those whose lessons are kept for the validation loss.
         steps_of_each: lessons on the next step of each task.
         sides: of the maps [cells].
-        objects: how many there may be.
         shares: of each of `draw.VARIANTS`.
         loose_arms: share of the tasks whose arms begin anywhere in reach.
         moved_away: share of the maps that are moved.

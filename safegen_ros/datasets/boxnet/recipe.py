@@ -31,7 +31,6 @@ class Split:
     Attributes:
         variant: one of `draw.VARIANTS`.
         held_out: whether its tasks are for tests.
-        objects: how many there may be.
         each: most of one size and number of objects.
         arm: kind of the arms, a key of `FAMILIES`, for BoxNet3D; empty for BoxNet2D.
     """
@@ -51,7 +50,6 @@ class BoxnetRecipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
-        seed: another one draws other tasks.
         version: of the way from a recipe to a dataset.
     """
 
@@ -71,12 +69,7 @@ class BoxnetRecipe(BaseRecipe):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Tasks of one size, made together.
-
-    Attributes:
-        objects: how many.
-        rows: most tasks.
-    """
+    """Tasks of one size, made together."""
 
     split: Split
     size: Size

@@ -73,7 +73,6 @@ class _Files:
     """All files of rows, pairs and PDDL of a dataset; what is not finished is removed.
 
     Attributes:
-        rows: how many were added.
         folders: SHA-256 of every folder of PDDL files, once finished.
     """
 

@@ -31,7 +31,6 @@ def build(folder: Path, recipe: Recipe, workers: Workers, notify: Notify) -> boo
 
     Args:
         folder: where; what an earlier build of the same recipe has left there is used.
-        notify: told how many rows are there.
 
     Returns:
         Whether there was anything to do.
@@ -86,9 +85,7 @@ def build_shard(
 
     Args:
         folder: where; shards may share it, or theirs are put together later.
-        notify: told how many blocks are done.
         index: of the shard, from 0.
-        of: how many shards there are.
         blocks: of each domain, in all shards together; by default what should be enough.
 
     Returns:

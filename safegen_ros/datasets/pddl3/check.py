@@ -49,7 +49,6 @@ def check(
     """Checks everything about a dataset but whether its recipe gives it, which a build tells.
 
     Args:
-        notify: told how many rows are done.
         partial: whether files may be missing, as in the folder that the package ships.
         val: whether VAL is asked about every plan, where the recipe asked it.
 

@@ -70,7 +70,6 @@ class SplitStatistics:
     """One split of one domain.
 
     Attributes:
-        rows: how many.
         paper_rows: how many of them have a size of table VIII of SafeGen-LLM.
         paper_ranges: those of the rows that have a size of the paper.
         sizes: rows of each size, `4 locations, 2 cars`.

@@ -26,7 +26,6 @@ class Walk:
     """Fills the splits of one domain.
 
     Attributes:
-        seen: how many candidates were looked at.
         refused: why some of them became no row.
         duplicates: how many equal an earlier row up to renaming.
         counts: rows of each split.

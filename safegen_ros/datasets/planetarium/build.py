@@ -49,9 +49,6 @@ _COUNTED = ('split', 'abstraction', 'size', 'placeholder', 'fold', 'task')
 def check_description(text: str, problem: Problem, placeholder: bool) -> None:
     """Checks that a description means a problem.
 
-    Args:
-        placeholder: whether the objects in the goal are placeholders.
-
     Raises:
         DatasetError: it means another problem, or none.
     """

@@ -31,7 +31,6 @@ class GripperStart(NamedTuple):
     Attributes:
         rooms: how many balls lie in each room.
         held: how many grippers carry a ball, from the first one.
-        grippers: how many there are.
     """
 
     rooms: tuple[int, ...]

@@ -43,7 +43,6 @@ class PlanetariumRecipe(BaseRecipe):
     """A dataset before it is built.
 
     Attributes:
-        seed: another one takes other problems.
         pairs: rows of each split of each domain.
         shuffled: whether explicit descriptions tell their atoms in a random order.
         block_size: problems that are made and stored together.
@@ -89,7 +88,6 @@ class Item:
 
     Attributes:
         number: of the problem within its task.
-        pairs: how many descriptions of it are wanted.
     """
 
     task: LayoutTask

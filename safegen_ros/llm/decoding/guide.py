@@ -132,7 +132,6 @@ class WordWriter(Protocol):
             messages: what asks for the answer.
             written: its words so far.
             choices: the words of each way.
-            cancelled: whether the caller wants to stop.
 
         Returns:
             The logarithm of the probability of each way, minus infinity where the model lacks a

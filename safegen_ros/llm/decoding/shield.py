@@ -85,7 +85,6 @@ class Written:
     """A text so far.
 
     Attributes:
-        place: where it stands.
         steps: its steps behind which something is written.
         ending: how it ended; `CUT` while it goes on.
     """

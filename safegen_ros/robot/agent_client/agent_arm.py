@@ -77,7 +77,6 @@ class AgentArm(Closing, ProgramArm):
     """An arm that holds from its construction until `rearm` and `reset_stop`.
 
     Args:
-        address: where its agent runs.
         speed_limit: fraction of the highest joint speed that no move exceeds, in (0, 1].
         sample: called with every reading that arrives, in a thread of this object.
 

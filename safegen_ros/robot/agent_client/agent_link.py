@@ -34,7 +34,6 @@ class AgentLink(Closing):
     """A running agent that has said hello.
 
     Args:
-        address: where it is.
         on_sample: called with the fields of an event `sample`, in a thread of this object, whenever
             one comes; a `FieldError` or `RobotError` of it ends the link.
 

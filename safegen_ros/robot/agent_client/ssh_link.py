@@ -324,9 +324,6 @@ _OPEN_TIMEOUT_S = 5.0
 class SshChannel:
     """See `Channel`.
 
-    Args:
-        address: where the agent is.
-
     Raises:
         RobotError: `ARM_UNREACHABLE`, with the cure.
         OSError: the connection is there, and the agent cannot be started.

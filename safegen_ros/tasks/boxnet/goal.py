@@ -276,7 +276,6 @@ class BoxnetCell(PacedCell):
     """Arms that are points in a table, and do what the rules of the world say.
 
     Args:
-        setup: how fast, and who watches.
         disturb: what becomes of the world after a step, from the state that it should have led to;
             for rehearsing faults.
     """

@@ -92,7 +92,6 @@ class Task:
         width: cells along x.
         height: cells along y.
         bases: of the robots, on joints of the grid.
-        start: the first state.
 
     Raises:
         BoxnetError: it is no task: see the message.

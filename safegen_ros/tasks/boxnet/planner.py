@@ -120,8 +120,6 @@ def plan_with_model(
 
     Args:
         sampling: how the first answer is drawn; each later one takes the next seed.
-        options: how it is asked.
-        cancelled: whether the caller wants to stop.
         style: how a map is put to the model; that of chat models by default.
 
     Raises:

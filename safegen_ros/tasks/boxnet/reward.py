@@ -54,7 +54,6 @@ def question(task: Task, state: State, rest: Plan | None, mode: str) -> dict[str
     """What the reward functions must know of a question, as values of JSON.
 
     Args:
-        state: where things are.
         rest: the steps of the reference from there on; None for a task without a plan.
         mode: `WHOLE` or `NEXT_STEP`.
     """

@@ -70,7 +70,6 @@ def take_step(
     """The state after a step, or what keeps it from being taken.
 
     Args:
-        state: where they are.
         idle_arms: whether those that do nothing are in the way.
     """
     if task.rules is not None:

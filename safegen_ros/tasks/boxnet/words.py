@@ -42,7 +42,6 @@ def map_words(task: Task, state: State, mode: str) -> list[str]:
     """A map and what is asked.
 
     Args:
-        state: where things are.
         mode: `WHOLE` for the whole plan, `NEXT_STEP` for the next step.
     """
     words = [mode]

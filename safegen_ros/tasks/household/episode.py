@@ -131,9 +131,7 @@ class EpisodeRules:
     """How a run is played.
 
     Attributes:
-        explicit: whether the agent is told the constraint.
         compat: how constraints and goals are counted.
-        steps: how many actions it may take.
         shield: builds what looks at actions before they are taken; None for nothing.
         advice: safety rules that the agent is told.
     """
@@ -157,7 +155,6 @@ def run_episode(
 
     Args:
         agent: the agent; whatever it answers, the run goes on.
-        rules: how it is played.
         household: where; our own world by default. A shield needs that one.
         notify: called with each step when it is over.
 

@@ -27,7 +27,6 @@ class ReactAgent:
 
     Args:
         sampling: how it answers; each question has the next seed.
-        cancelled: whether to stop.
     """
 
     def __init__(self, backend: Backend, sampling: Sampling, cancelled: Cancelled = never) -> None:

@@ -49,7 +49,6 @@ class RunOptions:
 
     Attributes:
         setting: a name of SAPO table 2.
-        explicit: whether the agent is told the constraint.
         compat: `spoc` or empty.
         shield: what is done about unsafe actions.
         propose: whether safety rules are proposed from the words of the task: the agent is told

@@ -60,11 +60,6 @@ class HouseholdThing:
     Attributes:
         id: the class and a number, `Mug (1)`.
         parent: the id of what it is in or on, `HAND`, or a floor.
-        is_open: whether it is open.
-        is_toggled: whether it is on.
-        is_dirty: whether it is dirty.
-        is_broken: whether it is broken.
-        is_cooked: whether it is cooked.
         cooked_in: the class of what cooked it last.
         liquid: what it is filled with; empty for nothing.
         temperature: `ROOM`, `HOT` or `COLD`.

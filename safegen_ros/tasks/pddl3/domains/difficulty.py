@@ -75,7 +75,6 @@ class Correlation:
     """Spearman's rank correlation with the length of shortest safe plans, over some problems.
 
     Attributes:
-        problems: how many there are.
         steps: mean length of their shortest plans.
         score: correlation of the score of `difficulty`; None where all are equal.
         size: likewise of the sum of the size parameters, of which the paper makes its score.

@@ -163,7 +163,6 @@ def run_stepwise(
         act: takes a step; with a robot cell, `lambda step: cell.execute(*step)`. Whoever makes
             `cancelled` true also stops the cell, and so does the caller with every outcome that
             is not `FINISHED`.
-        cancelled: whether the caller wants to stop.
         notify: called with each moment before a step is chosen.
         sight: looks at what is out of view; None where all is seen.
 

@@ -291,7 +291,6 @@ def next_step(
     """Chat messages that ask for the next step of a plan.
 
     Args:
-        style: how the model is asked.
         messages: what asks for a whole plan in this style, one message of the user.
         text: the plan so far, as the model writes it.
         offered: the steps that it may go on with, likewise.

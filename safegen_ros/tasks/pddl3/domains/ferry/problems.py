@@ -37,8 +37,6 @@ class Crossing:
     """An instance as the pilot sees it.
 
     Attributes:
-        ferry: where the ferry is at first.
-        start: where each car is at first.
         goal: where each car must be at last.
         moving: the cars that are not there yet.
     """

@@ -83,7 +83,6 @@ class Division:
 
     Attributes:
         verdict: the validator's verdict on it, `SUCCESS`.
-        parts: its parts in order.
         failures: what went wrong on the way, in order; not part of the plan.
         seconds: wall-clock time [s].
     """
@@ -126,7 +125,6 @@ def divide_and_conquer(
         plan_part: plans a part; it has a quarter of the time that is left, and is expected to
             stop when told.
         time_limit_s: wall-clock limit of everything [s].
-        cancelled: whether the caller wants to stop.
         max_tries: how often `plan_part` may be asked.
         memory_limit_mb: most memory for looking at the problem [MiB].
 

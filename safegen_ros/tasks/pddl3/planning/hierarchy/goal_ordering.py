@@ -64,7 +64,6 @@ def goal_orders(
     with times after which something is closed.
 
     Args:
-        budget: asked while it is looked at.
         resource_goals: as of `RelaxedAnalysis.resource_goals`.
 
     Raises:

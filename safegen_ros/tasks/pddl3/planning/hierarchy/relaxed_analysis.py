@@ -238,7 +238,6 @@ def assess(
             `TASK_TOO_LARGE`, and all else is raised here, too.
         thresholds: the largest values of a simple task; None for those of `trained_on`.
         time_limit_s: how long it may be looked at; a task that takes longer is complex [s].
-        cancelled: whether the caller wants to stop.
 
     Raises:
         Unsolvable: there is no plan, as the relaxed task shows.
