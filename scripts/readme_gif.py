@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 from safegen_ros.language.english import constraint_sentence
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.run_log import load_run
-from safegen_ros.record.video import VideoSample, recorded_samples
+from safegen_ros.record.video import VideoSample, recorded_messages, shown_samples
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.render import Renderer
 from safegen_ros.search.solve import solve
@@ -38,7 +38,7 @@ def main() -> None:
     """Writes the GIF of a run."""
     folder, out = Path(sys.argv[1]), Path(sys.argv[2])
     record = load_run(folder).record
-    samples = recorded_samples(folder / 'run.mcap')
+    samples = shown_samples(recorded_messages(folder / 'run.mcap'))
     task = load_task(record.task.problem)
     problem = task.problem
     obvious = [str(s) for s in solve(replace(problem, constraints=()), optimal=True).plan.steps]
@@ -48,9 +48,8 @@ def main() -> None:
 
     pictures = []
     with Renderer(
-        load_scene(), samples[0].poses, width=2 * (WIDTH - PANEL), height=2 * HEIGHT,
-        shadows=True,
-    ) as renderer:  # fmt: skip
+        load_scene(), samples[0].poses, width=2 * (WIDTH - PANEL), height=2 * HEIGHT
+    ) as renderer:
         still = _twin(renderer, samples[0])
         for title, steps, verdict in attempts:
             card = _card(title, steps, verdict, len(steps), rules)
@@ -82,8 +81,7 @@ def _spread(samples: Sequence[VideoSample], count: int) -> Iterator[VideoSample]
 
 
 def _steps_done(sample: VideoSample) -> int:
-    step = sample.caption.get('step', '')
-    return int(step.partition('/')[0]) if '/' in step else 0
+    return int(sample.caption.get('step', '0').split()[0])
 
 
 def _twin(renderer: Renderer, sample: VideoSample) -> Image.Image:

@@ -23,7 +23,7 @@ from safegen_ros.cells.physics import fault_of
 from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.robot.arms.family import Floats
-from safegen_ros.robot.twin.render import Frame
+from safegen_ros.robot.twin.looks import Frame
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point

@@ -58,7 +58,7 @@ def build(task: SpatialTask, gap: float) -> str:
     ET.SubElement(root, 'option', timestep=str(TIMESTEP), integrator='implicitfast')
     visual = ET.SubElement(root, 'visual')
     ET.SubElement(visual, 'global', offwidth='1920', offheight='1080')
-    ET.SubElement(visual, 'quality', offsamples='0')
+    ET.SubElement(visual, 'quality', offsamples='0', shadowsize='1024')
     ET.SubElement(visual, 'headlight', ambient='.35 .35 .37', diffuse='.3 .3 .3')
     asset = ET.SubElement(root, 'asset')
     ET.SubElement(

@@ -15,7 +15,8 @@ from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.datasets.files import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.arms.family import Floats
-from safegen_ros.robot.twin.render import Frame, Offscreen
+from safegen_ros.robot.twin.looks import Frame
+from safegen_ros.robot.twin.render import Offscreen
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT
@@ -100,7 +101,7 @@ def write_film(task: SpatialTask, samples: Sequence[CellSample], path: Path) -> 
     from safegen_ros.record.video import write_mp4
 
     with CellRenderer(task) as renderer:
-        return write_mp4(_frames(task, renderer, samples), path)
+        return write_mp4(_frames(task, renderer, samples), path, FRAME_RATE)
 
 
 def _frames(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,21 @@ import numpy as np
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.record.mcap_reader import Recorded, read_messages
+from safegen_ros.record.present.wording import CATEGORY_WORDS
 from safegen_ros.record.run import ArtefactRecord
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.twin.render import Frame, Renderer
+from safegen_ros.robot.twin.looks import Frame
+from safegen_ros.robot.twin.render import Renderer
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
 
-FRAME_RATE = 25  # [1/s]
-MAX_LENGTH_S = 20.0
+FRAME_RATE = 15  # [1/s]; a picture takes a core 0.1 s without a GPU
+MAX_LENGTH_S = 12.0  # of the motion
+_CARD_S = 1.5  # of each attempt before the motion, and of the end
+_MOST_CARDS = 4  # the last attempts
 TOPICS = ('joint_states', 'world_state', 'attempts', 'progress')  # last parts of their names
 
 
@@ -88,7 +92,7 @@ def samples_of(messages: Iterable[Recorded]) -> list[VideoSample]:
     for item in messages:
         kind = item.topic.rpartition('/')[2]
         if kind not in last:
-            caption = {**caption, **_caption(kind, item.message)}
+            caption = _caption(kind, item.message, caption)
             continue
         stamp = _nanoseconds(item.message)
         values: dict[int, Any] = joints if kind == 'joint_states' else poses
@@ -106,24 +110,36 @@ def samples_of(messages: Iterable[Recorded]) -> list[VideoSample]:
     ]
 
 
-def _caption(kind: str, message: Any) -> dict[str, str]:
-    """The lines of the caption that an event changes."""
+def _caption(kind: str, message: Any, before: Mapping[str, str]) -> dict[str, str]:
+    """The caption that an event leads to."""
     if kind == 'attempts':
-        name = Category(message.verdict.category).name.lower().replace('_', ' ')
-        text = {'verdict': f'{name} (attempt {message.number}, {message.source})'}
+        caption = _attempt(message)
     elif message.phase == ExecutionPhase.MOVING:
         beside = getattr(message.current, 'beside', ())  # recordings of earlier versions have none
         actions = (message.current, *beside)
-        step = ') ('.join(' '.join((each.action, *each.arguments)) for each in actions)
-        text = {'step': f'{message.step + 1}/{message.total} ({step})'}
-    elif (
-        message.phase == ExecutionPhase.OBSERVED
-    ):  # the step that was shown is over; the next one follows
-        text = {}
-    else:
-        text = {'step': message.phase}
+        step = ', '.join(' '.join((each.action, *each.arguments)) for each in actions)
+        caption = {'step': f'{message.step + 1} of {message.total}: {step}'}
+    elif message.phase == ExecutionPhase.DONE:
+        caption = {'goal': f'reached in {message.total} steps, no rule broken'}
+    else:  # nothing new to see
+        caption = {**before}
     # The font of the renderer is ASCII, and a name may hold anything.
-    return {title: line.encode('ascii', 'replace').decode() for title, line in text.items()}
+    return {title: line.encode('ascii', 'replace').decode() for title, line in caption.items()}
+
+
+def _attempt(message: Any) -> dict[str, str]:
+    verdict = message.verdict
+    category = Category(verdict.category)
+    who = f'attempt {message.number} by {message.source}'
+    if category is Category.SUCCESS:
+        return {'proved': who}
+    steps = message.plan.steps
+    at = ''
+    if 0 <= verdict.failing_step < len(steps):
+        step = steps[verdict.failing_step]
+        words = ' '.join((step.action, *step.arguments))
+        at = f' at step {verdict.failing_step + 1}: {words}'
+    return {'refused': f'{who}: {CATEGORY_WORDS[category]}{at}'}
 
 
 def _nanoseconds(message: Any) -> int:
@@ -149,17 +165,36 @@ def _poses(message: Any) -> dict[str, Pose]:
     return poses
 
 
-def recorded_samples(recording: Path) -> list[VideoSample]:
-    """What a recording shows, where blocks are in the cell.
+def attempts_of(messages: Iterable[Recorded]) -> list[dict[str, str]]:
+    """The captions of the attempts before the first step."""
+    found = []
+    for item in messages:
+        kind = item.topic.rpartition('/')[2]
+        if kind == 'attempts':
+            found.append(_caption(kind, item.message, {}))
+        elif kind == 'progress' and item.message.phase == ExecutionPhase.MOVING:
+            break
+    return found
+
+
+def recorded_messages(recording: Path) -> list[Recorded]:
+    """The messages of a recording that a video shows.
 
     Raises:
-        VideoError: the recording holds no samples.
         RecordError: the recording cannot be read.
     """
-    messages = (m for m in read_messages(recording) if m.topic.rpartition('/')[2] in TOPICS)
+    return [m for m in read_messages(recording) if m.topic.rpartition('/')[2] in TOPICS]
+
+
+def shown_samples(messages: Iterable[Recorded]) -> list[VideoSample]:
+    """The samples in which blocks are in the cell.
+
+    Raises:
+        VideoError: there are none.
+    """
     samples = [sample for sample in samples_of(messages) if sample.poses]
     if not samples:
-        raise VideoError(f'{recording}: holds no joints and block poses of the same time')
+        raise VideoError('the recording holds no joints and block poses of the same time')
     return samples
 
 
@@ -185,8 +220,8 @@ def frame_samples(
     return [samples[index] for index in indices], chosen
 
 
-def write_mp4(frames: Iterable[Frame], path: Path) -> int:
-    """Encode RGB pictures of one size; returns how many there were.
+def write_mp4(frames: Iterable[Frame], path: Path, rate: int = FRAME_RATE) -> int:
+    """Encode RGB pictures of one size, `rate` a second; returns how many there were.
 
     Raises:
         VideoError: there is no encoder, or it refuses.
@@ -197,7 +232,7 @@ def write_mp4(frames: Iterable[Frame], path: Path) -> int:
             stream: Any = None
             for frame in frames:
                 if stream is None:
-                    stream = _stream(container, frame)
+                    stream = _stream(container, frame, rate)
                 container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format='rgb24')))
                 count += 1
             if stream is not None:
@@ -207,9 +242,9 @@ def write_mp4(frames: Iterable[Frame], path: Path) -> int:
     return count
 
 
-def _stream(container: Any, frame: Frame) -> Any:
+def _stream(container: Any, frame: Frame, rate: int) -> Any:
     """H.264 with sizes and colours that every player takes; two processors, as nodes may run."""
-    stream = container.add_stream('libx264', rate=Fraction(FRAME_RATE))
+    stream = container.add_stream('libx264', rate=Fraction(rate))
     stream.height, stream.width = frame.shape[:2]
     stream.pix_fmt = 'yuv420p'
     stream.options = {'preset': 'veryfast', 'crf': '23'}
@@ -225,13 +260,13 @@ def render_video(
     max_length_s: float = MAX_LENGTH_S,
     speed: float = 1.0,
 ) -> Video:
-    """Make the video of a recording.
+    """Make the video of a recording: each attempt, the motion, and the end for a moment.
 
     Args:
         recording: MCAP file with `joint_states` and `world_state`.
         target: MP4 file to write.
         scene: the cell that was recorded.
-        max_length_s: longest playing time [s].
+        max_length_s: longest playing time of the motion [s].
         speed: smallest speed-up [1].
 
     Raises:
@@ -239,7 +274,15 @@ def render_video(
         RenderError: nothing can be drawn here; the message names the package that helps.
         RecordError: the recording cannot be read.
     """
-    chosen, factor = frame_samples(recorded_samples(recording), max_length_s, speed)
+    messages = recorded_messages(recording)
+    moving, factor = frame_samples(shown_samples(messages), max_length_s, speed)
+    still = round(_CARD_S * FRAME_RATE)
+    chosen = [
+        card
+        for caption in attempts_of(messages)[-_MOST_CARDS:]
+        for card in [replace(moving[0], caption=caption)] * still
+    ]
+    chosen += [*moving, *[moving[-1]] * still]
     partial = target.with_name('.' + target.name)
     try:
         count = write_mp4(_pictures(scene, chosen), partial)

@@ -18,6 +18,7 @@ from safegen_ros.record.video import (
     FRAME_RATE,
     VideoError,
     VideoSample,
+    attempts_of,
     frame_samples,
     render_video,
     samples_of,
@@ -80,26 +81,38 @@ def test_a_world_with_other_blocks_is_a_new_one_although_time_goes_on():
     ]  # fmt: skip
 
 
-def test_each_sample_carries_the_step_and_the_verdict_of_its_moment():
-    verdict = SimpleNamespace(category=5)
-    attempt = SimpleNamespace(number=2, source='model', verdict=verdict)
+def test_captions_tell_each_attempt_each_step_and_the_end():
     step = SimpleNamespace(action='stack', arguments=['b1', 'ü'])
+    plan = SimpleNamespace(steps=[step])
+    attempts = [
+        SimpleNamespace(
+            number=number,
+            source='model',
+            plan=plan,
+            verdict=SimpleNamespace(category=category, failing_step=failing),
+        )
+        for number, category, failing in ((1, 2, 0), (2, 1, -1), (3, 5, -1))
+    ]
     moving = SimpleNamespace(phase='moving', step=1, total=3, current=step)
-    nothing = SimpleNamespace(action='', arguments=[])
-    done = SimpleNamespace(phase='done', step=3, total=3, current=nothing)
+    done = SimpleNamespace(phase='done', step=3, total=3)
     events = [
-        Recorded('/planner/attempts', 0, attempt),
+        *(Recorded('/planner/attempts', 0, attempt) for attempt in attempts),
         *(joints(0.0), world(0.0, b1=0.0)),
         Recorded('/executor/progress', 0, moving),
         *(joints(1.0), world(1.0, b1=0.0)),
         Recorded('/executor/progress', 0, done),
         *(joints(2.0), world(2.0, b1=0.0)),
+        Recorded('/planner/attempts', 0, attempts[0]),
     ]
-    proved = {'verdict': 'success (attempt 2, model)'}
+    assert attempts_of(events) == [
+        {'refused': 'attempt 1 by model: breaks a rule at step 1: stack b1 ?'},
+        {'refused': 'attempt 2 by model: not a plan'},
+        {'proved': 'attempt 3 by model'},
+    ]
     assert [dict(sample.caption) for sample in samples_of(events)] == [
-        proved,
-        {**proved, 'step': '2/3 (stack b1 ?)'},
-        {**proved, 'step': 'done'},
+        {'proved': 'attempt 3 by model'},
+        {'step': '2 of 3: stack b1 ?'},
+        {'goal': 'reached in 3 steps, no rule broken'},
     ]
 
 
@@ -191,10 +204,12 @@ def recording(path):
 def test_a_recording_becomes_a_video_in_which_the_arm_moves(tmp_path):
     recording(tmp_path / 'run.mcap')
     video = render_video(tmp_path / 'run.mcap', tmp_path / 'v.mp4', load_scene(), speed=2.0)
-    assert (video.frames, video.speed) == (13, 2.0)
+    moving, end = 8, round(1.5 * FRAME_RATE)
+    assert (video.frames, video.speed) == (moving + end, 2.0)
     with av.open(str(video.path)) as container:
         frames = [f.to_ndarray(format='rgb24') for f in container.decode(video=0)]
-    assert len(frames) == 13
+    assert len(frames) == video.frames
+    assert frames[0].shape == (720, 1280, 3)
     changed = np.abs(frames[0].astype(int) - frames[-1]).max(axis=2) > 40
     assert changed.mean() > 0.01
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith('.')] == []

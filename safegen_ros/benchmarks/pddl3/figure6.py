@@ -33,7 +33,8 @@ from safegen_ros.record.video import FRAME_RATE, VideoSample, frame_samples, wri
 from safegen_ros.robot.arm import Sample as Look
 from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.twin.render import Frame, Renderer
+from safegen_ros.robot.twin.looks import Frame
+from safegen_ros.robot.twin.render import Renderer
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Verdict
@@ -159,7 +160,7 @@ def write_figure6(
 def _frames(sides: tuple[Side, Side], scene: Scene) -> Iterator[Frame]:
     """Both sides beside each other, each with a clock of its own; the shorter one waits."""
     films = [frame_samples(side.samples(), _LONGEST_S, SPEED)[0] for side in sides]
-    with Renderer(scene, films[0][0].poses) as renderer:
+    with Renderer(scene, films[0][0].poses, width=640, height=480) as renderer:
         for number in range(max(map(len, films)) + FRAME_RATE):  # the last second stands still
             yield _beside(
                 [

@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
-from safegen_ros.robot.description.mjcf import CAMERA, block_geom, build_mjcf
+from safegen_ros.robot.description.mjcf import CAMERA, block_geom
 from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
+from safegen_ros.robot.twin.looks import Frame, captioned, dressed
 from safegen_ros.sync import Closing
-
-Frame = NDArray[np.uint8]
 
 #: In the order in which they are tried, with the Debian package that brings each.
 _BACKENDS = {'egl': 'libegl1', 'osmesa': 'libosmesa6'}
@@ -85,7 +84,6 @@ class Offscreen(Closing):
         width: of a frame [pixels].
         height: of a frame [pixels].
         labels: what is written at geoms, by their id.
-        shadows: whether they are drawn, which costs ten times the rest of a frame in software.
     """
 
     def __init__(
@@ -96,7 +94,6 @@ class Offscreen(Closing):
         width: int,
         height: int,
         labels: Mapping[int, str],
-        shadows: bool = False,
     ) -> None:
         context = importlib.import_module(f'mujoco.{backend()}').GLContext
         self._model, self._labels = model, labels
@@ -107,7 +104,6 @@ class Offscreen(Closing):
         self._context: Any = mujoco.MjrContext(model, font.value)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
         self._options = mujoco.MjvOption()
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
@@ -138,17 +134,9 @@ class Offscreen(Closing):
         if mark is not None:
             self._mark(*mark)
         mujoco.mjr_render(self._viewport, self._scene, self._context)
-        if caption:
-            mujoco.mjr_overlay(
-                mujoco.mjtFont.mjFONT_NORMAL,
-                mujoco.mjtGridPos.mjGRID_BOTTOMLEFT,
-                self._viewport,
-                '\n'.join(caption),
-                '\n'.join(caption.values()),
-                self._context,
-            )
         mujoco.mjr_readPixels(self._pixels, None, self._viewport, self._context)
-        return np.ascontiguousarray(self._pixels[::-1])
+        frame = np.ascontiguousarray(self._pixels[::-1])
+        return captioned(frame, caption) if caption else frame
 
     def close(self) -> None:
         """Frees the OpenGL context; safe to call twice."""
@@ -185,22 +173,17 @@ class Renderer(Closing):
         scene: Scene,
         blocks: Mapping[str, Pose],
         *,
-        width: int = 640,
-        height: int = 480,
-        labels: bool = True,
-        shadows: bool = False,
+        width: int = 1280,
+        height: int = 720,
     ) -> None:
-        self._model = mujoco.MjModel.from_xml_string(build_mjcf(scene, blocks))
+        self._model = mujoco.MjModel.from_xml_string(*dressed(scene, blocks))
         self._data = mujoco.MjData(self._model)
         self._joints = self._addresses(JOINT_NAMES)
         self._fingers = self._addresses(FINGER_JOINTS if scene.tool == GRIPPER else ())
         self._blocks = dict(
             zip(blocks, self._addresses([block_geom(name) for name in blocks]), strict=True)
         )
-        named = {self._model.geom(block_geom(name)).id: name for name in (blocks if labels else ())}
-        self._offscreen = Offscreen(
-            self._model, CAMERA, width=width, height=height, labels=named, shadows=shadows
-        )
+        self._offscreen = Offscreen(self._model, CAMERA, width=width, height=height, labels={})
 
     def frame(
         self,

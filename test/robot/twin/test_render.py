@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from safegen_ros.robot.description.mjcf import legend
+from safegen_ros.robot.description.mjcf import build_mjcf, legend
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin import render
+from safegen_ros.robot.twin import looks, render
+from safegen_ros.robot.twin.looks import dressed
 
 SCENE = load_scene()
 BLOCKS = {f'b{index}': SCENE.slot_pose(slot) for index, slot in enumerate(SCENE.slots[:6])}
@@ -33,7 +34,7 @@ def count(frame, colour):
 @pytest.mark.skipif(not offscreen_gl_works(), reason='no offscreen OpenGL: libegl1 or libosmesa6')
 def test_the_camera_sees_every_block_where_it_is():
     colours = legend(BLOCKS)
-    with render.Renderer(SCENE, BLOCKS, width=320, height=240, labels=False) as renderer:
+    with render.Renderer(SCENE, BLOCKS, width=320, height=240) as renderer:
         before = renderer.frame(SCENE.home_joints, BLOCKS)
         assert before.shape == (240, 320, 3)
         assert before.dtype == np.uint8
@@ -73,3 +74,21 @@ def test_the_environment_chooses_the_backend(monkeypatch):
             render.backend()
     finally:
         render.backend.cache_clear()
+
+
+def test_looks_change_nothing_that_moves():
+    import mujoco
+
+    plain = mujoco.MjModel.from_xml_string(build_mjcf(SCENE, BLOCKS))
+    seen = mujoco.MjModel.from_xml_string(*dressed(SCENE, BLOCKS))
+    assert [seen.joint(j).name for j in range(seen.njnt)] == [
+        plain.joint(j).name for j in range(plain.njnt)
+    ]
+    assert seen.ngeom > plain.ngeom
+
+
+def test_a_caption_is_below_the_picture_and_has_the_colour_of_its_title():
+    blank = np.full((720, 1280, 3), 255, dtype=np.uint8)
+    refused, proved = (looks.captioned(blank, {t: 'attempt 1'}) for t in ('refused', 'proved'))
+    assert (refused[:600] == 255).all()
+    assert count(refused, (0.84, 0.27, 0.2)) > 500 > count(proved, (0.84, 0.27, 0.2))
