@@ -27,13 +27,14 @@ def _option(
         default: where nothing is said.
         flag: there; of a switch that cannot be turned off it begins with dashes.
         most: the largest number; the smallest is 0.
-        verbs: of `safegen` that take it.
+        verbs: of `safegen` that take it, with ways to use `run`.
     """
     told = {'help': help, 'flag': flag, 'most': most, 'verbs': verbs}
     return field(default=default, metadata=told)
 
 
-_EVERY = ('demo', 'run', 'plan')
+PLAN_ONLY, OWN_PLAN = 'run --plan-only', 'run PROBLEM PLAN'
+_EVERY = ('demo', 'run', PLAN_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,17 @@ class Options:
     """
 
     time_budget_s: float = _option(
-        120.0, 'seconds for planning and execution together', flag='time_budget', verbs=_EVERY
+        120.0,
+        'seconds for planning and execution together',
+        flag='time_budget',
+        verbs=(*_EVERY, OWN_PLAN),
     )
     max_attempts: int = _option(
         0,
         'maximum number of attempts of the model (0: from config)',
         flag='attempts',
         most=255,
-        verbs=('plan',),
+        verbs=_EVERY,
     )
     search_fallback: bool = _option(
         True,

@@ -63,10 +63,10 @@ def read(page: Path) -> str:
     for line in text.splitlines():
         if not line.startswith('│'):
             words = '' if line.startswith(('$', ' Usage', '╭', '╰')) else line.strip()
-            found += [''] if not words else []
+            found += [''] if not words or re.match(r' {3}\w', line) else []  # name:=default
         else:
-            words = re.split(r'\s{2,}', line.strip('│').rstrip())[-1]
-            found += [''] if line[1:6].strip() else []  # else the next line of a description
+            first, *_, words = columns = re.split(r'\s{2,}', line.strip('│').rstrip())
+            found += [''] if first or len(columns) > 2 else []  # else a description goes on
         found[-1] += f' {words}'
     return '\n\n'.join(each.strip() for each in found)
 

@@ -116,7 +116,7 @@ def run_goal(
     video: bool = False,
     done: Callable[[Path], None] = lambda folder: None,
 ) -> int:
-    """Runs `safegen run` or, with a plan, `safegen execute`, on a stack that is already up.
+    """Runs `safegen run` on a stack that is already up.
 
     Args:
         asked: the task with its options, and perhaps a plan.

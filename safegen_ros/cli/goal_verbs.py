@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -18,8 +19,9 @@ from safegen_ros.bringup.table import argument_values
 from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
 from safegen_ros.cli.operate import require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes
-from safegen_ros.cli.validate import plan_text
-from safegen_ros.goal_options import MAX_BUDGET_S, Options
+from safegen_ros.cli.typer_compat import LINE
+from safegen_ros.cli.verify import plan_text
+from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
 from safegen_ros.goals.files import ReadAs
 from safegen_ros.planning.levels import FEEDBACK, LEVELS
 from safegen_ros.terminal import Console
@@ -46,9 +48,6 @@ TaskText = Annotated[
 DomainFile = Annotated[
     Path | None, typer.Option('--domain', help='PDDL domain file (default: the built-in domain)')
 ]
-TimeBudget = Annotated[
-    float, typer.Option(min=1, max=86400, help='seconds for planning and execution together')
-]
 Format = Annotated[
     str,
     typer.Option(
@@ -65,6 +64,9 @@ AsJson = Annotated[
 TIME_BUDGET_S = 240.0
 """For a goal of the command line, where nothing is said [s]."""
 
+_WRAPPED = TextWrapper(
+    78, initial_indent='  ', subsequent_indent='      ', break_on_hyphens=False
+)  # of a help page at 80 columns
 _TYPES = {'bool': bool, 'int': int, 'float': float, 'str': str}
 
 Result = TypeVar('Result')
@@ -156,6 +158,16 @@ def demo(
 @takes_goal_options('run')
 def run(
     problem: TaskText,
+    plan: Annotated[
+        str,
+        typer.Argument(
+            help='plan file to prove and execute, one step such as (stack a b) per line '
+            '(-: stdin; default: the planners write a plan)'
+        ),
+    ] = '',
+    plan_only: Annotated[
+        bool, typer.Option('--plan-only', help='print a proved plan; nothing moves')
+    ] = False,
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
@@ -177,80 +189,56 @@ def run(
 ) -> None:
     """Send one task to a stack that is already up, and show what happens.
 
+    A PLAN of your own is refused unless it is proved safe. With --plan-only the plan is printed on
+    standard output and the attempts on standard error.
+
     The reading of a request in words (with --domain NAME or --start PROBLEM) is shown first.
     """
     from safegen_ros.cli.demo import run_goal
-    from safegen_ros.cli.show import when_kept
-    from safegen_ros.goals.request import GoalRequest, ProblemSource
-
-    if set_up:
-        require_set_up(namespace)
-    console, done = Console(stderr=as_json), when_kept(as_json)
-    spoken = TextRequest.read(problem, words, domain, constraints, start)
-    if spoken is not None:
-        from safegen_ros.cli.plan_goal import run_request
-
-        raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
-    asked = GoalRequest.read(Path(problem), ProblemSource(domain, read_as, format), options)
-    raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))
-
-
-@app.command()
-@takes_goal_options('plan')
-def plan(
-    problem: TaskText,
-    domain: DomainFile = None,
-    format: Format = '',
-    read_as: ReadAs = '',
-    options: Options = Options(),  # noqa: B008 (frozen, and replaced by its parts)
-    words: Words = False,
-    constraints: Constraints = '',
-    start: Start = None,
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: AsJson = False,
-) -> None:
-    """Ask a stack that is up for a proved plan, and print it; nothing moves.
-
-    The attempts are shown on standard error, so that the plan can go into a file.
-    """
-    from safegen_ros.cli.plan_goal import PlanGoal, plan_task
-
-    spoken = TextRequest.read(problem, words, domain, constraints, start)
-    goal = PlanGoal(domain, read_as, format, options, namespace, spoken)
-    raise typer.Exit(plan_task(Path(problem), goal, as_json))
-
-
-@app.command()
-def execute(
-    problem: ProblemFile,
-    plan: Annotated[
-        str, typer.Argument(help='plan file, one step such as (stack a b) per line (-: stdin)')
-    ],
-    domain: DomainFile = None,
-    format: Format = '',
-    read_as: ReadAs = '',
-    time_budget: TimeBudget = TIME_BUDGET_S,
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-    as_json: AsJson = False,
-) -> None:
-    """Have a plan of your own executed by a stack that is up; it is refused unless proved safe."""
-    from safegen_ros.cli.demo import run_goal
+    from safegen_ros.cli.plan_goal import plan_task, run_request
     from safegen_ros.cli.show import when_kept
     from safegen_ros.goals.request import GoalRequest, ProblemSource
     from safegen_ros.pddl.plan import parse_plan
 
-    steps = parse_plan(plan_text(plan))
-    asked = GoalRequest.read(problem, ProblemSource(domain, read_as, format), Options(time_budget))
+    spoken = TextRequest.read(problem, words, domain, constraints, start)
+    if plan:
+        _refuse_unused(OWN_PLAN, options, {'--plan-only': plan_only, 'a request': spoken})
+    elif plan_only:
+        unused = {'--blocks-set-up': set_up, '--video': video, '--yes': yes}
+        _refuse_unused(PLAN_ONLY, options, unused)
+    if spoken is None:
+        about = ProblemSource(domain, read_as, format)
+        asked = GoalRequest.read(Path(problem), about, options)
+        if plan:
+            asked = replace(asked, plan=parse_plan(plan_text(plan)))
+    if plan_only:
+        raise typer.Exit(plan_task(spoken or asked, options, namespace, as_json))
+    if set_up:
+        require_set_up(namespace)
     console, done = Console(stderr=as_json), when_kept(as_json)
-    raise typer.Exit(run_goal(replace(asked, plan=steps), namespace, console, done=done))
+    if spoken is not None:
+        raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
+    raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))
+
+
+def _refuse_unused(use: str, options: Options, given: dict[str, Any]) -> None:
+    """Refuses what is given and has no effect in a use of `run`."""
+    for each in fields(Options):
+        flag = each.metadata.get('flag', '').removeprefix('--').replace('_', '-')
+        if flag and use not in each.metadata['verbs']:
+            given[f'--{flag}'] = getattr(options, each.name) != each.default
+    if unused := [name for name, value in given.items() if value]:
+        raise typer.BadParameter(f"{unused[0]} has no effect in 'safegen {use}'")
 
 
 def _profiles_help() -> str:
     """The profiles with their arguments, from the bring-up table."""
     lines = []
     for profile in PROFILES.values():
-        lines.append(f'{profile.name}: {profile.help}. Arguments:')
-        lines += [f'{a.name}:={a.default}  {a.help}' for a in profile.args]
+        told = [f'{profile.name}: {profile.help}. Arguments:']
+        for each in profile.args:
+            told.append(_WRAPPED.fill(f'{each.name}:={each.default}  {each.help}'))
+        lines.append(LINE.join(told))
     return '\n\n'.join(lines)
 
 

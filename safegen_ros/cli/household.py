@@ -141,7 +141,7 @@ def show(
     pddl: Annotated[
         Path | None,
         typer.Option(
-            file_okay=False, help='write the trace as PDDL3 to this folder, for safegen validate'
+            file_okay=False, help='write the trace as PDDL3 to this folder, for safegen verify'
         ),
     ] = None,
 ) -> None:

@@ -22,7 +22,7 @@ from safegen_ros.cli.failures import (
     is_bad_input,
     print_error,
 )
-from safegen_ros.cli.typer_compat import hide_flag_types, read_unions
+from safegen_ros.cli.typer_compat import LINE, plain_help, read_unions
 from safegen_ros.errors import SafegenError
 from safegen_ros.terminal import guard
 
@@ -51,16 +51,16 @@ VERBS = {
         'goal_verbs:app', 'Plan, prove and execute one task on the simulated arm.', START
     ),
     'doctor': VerbSpec('doctor:doctor', 'Check the installation and suggest fixes.', START),
-    'validate': VerbSpec('validate:validate', 'Print the verdict on plans.', PROVE),
+    'verify': VerbSpec('verify:verify', 'Print the verdict on plans.', PROVE),
     'solve': VerbSpec('solve:solve', 'Print a safe plan of the search planner.', PROVE),
     'rules': VerbSpec('rules:rules', 'Translate rules in plain words into PDDL3.', PROVE),
     'lint': VerbSpec('lint:lint', 'Find mistakes in a PDDL domain or problem.', PROVE),
     'up': VerbSpec('goal_verbs:app', 'Start the nodes of a profile and keep them running.', RUN),
     'down': VerbSpec('goal_verbs:app', 'Stop the stack.', RUN),
     'status': VerbSpec('operate:status', 'Show nodes, stop state and running goals.', RUN),
-    'run': VerbSpec('goal_verbs:app', 'Send one task to a running stack.', RUN),
-    'plan': VerbSpec('goal_verbs:app', 'Ask a running stack for a proved plan, no motion.', RUN),
-    'execute': VerbSpec('goal_verbs:app', 'Have your own plan proved and executed.', RUN),
+    'run': VerbSpec(
+        'goal_verbs:app', 'Send one task to a running stack, perhaps with a plan.', RUN
+    ),
     'step': VerbSpec('step:step', 'Plan and execute one step at a time, without ROS.', RUN),
     'approve': VerbSpec('operate:approve', 'Approve or refuse the pending plan.', RUN),
     'stop': VerbSpec(
@@ -85,6 +85,9 @@ VERBS = {
 }
 
 RENAMED = {
+    'validate': 'verify',
+    'plan': 'run --plan-only',
+    'execute': 'run',
     'history': 'runs list',
     'show': 'runs show',
     'replay': 'runs replay',
@@ -133,10 +136,6 @@ def renamed(words: list[str], told: TextIO | None) -> list[str]:
     return words
 
 
-def _current(name: str) -> str:
-    return RENAMED.get(name, name)
-
-
 def load_verb(name: str) -> Any:
     """The command of a verb, from its module."""
     module, _, attribute = VERBS[name].place.partition(':')
@@ -155,6 +154,11 @@ def load_verb(name: str) -> Any:
     return command
 
 
+def examples(*lines: str) -> str:
+    """The examples of a command as its epilog."""
+    return LINE.join(('Examples:', *lines))
+
+
 def _add_examples(command: Any, words: str) -> None:
     """Puts the examples of a verb behind its help; a group has the first of each verb below it."""
     lines = EXAMPLES.read_text(encoding='utf-8').splitlines()
@@ -164,8 +168,10 @@ def _add_examples(command: Any, words: str) -> None:
         place = len(words.split())
         found = list({line.split()[place]: line for line in reversed(found)}.values())[::-1]
     if found:
-        parts = ['Examples:', *found, command.epilog or '']
-        command.epilog = '\n\n'.join(filter(None, parts))
+        command.epilog = '\n\n'.join(filter(None, (examples(*found), command.epilog)))
+    # Typer 0.29 keeps the line breaks of paragraphs.
+    paragraphs = (' '.join(text.split()) for text in (command.help or '').split('\n\n'))
+    command.help = '\n\n'.join(paragraphs)
     for name, each in below.items():
         _add_examples(each, f'{words} {name}')
 
@@ -189,8 +195,8 @@ class _Verbs(TyperGroup):
         if name not in VERBS and not name.startswith('-') and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, [*VERBS, *RENAMED])
-            meant = ' or '.join(f"'safegen {w}'" for w in dict.fromkeys(map(_current, near)))
+            near = (RENAMED.get(w, w) for w in get_close_matches(name, [*VERBS, *RENAMED]))
+            meant = ' or '.join(f"'safegen {w}'" for w in dict.fromkeys(near))
             ctx.fail(f'No such command {name!r}.' + (f' Did you mean {meant}?' if meant else ''))
         return super().resolve_command(ctx, words)
 
@@ -225,12 +231,15 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     help='Robot task plans written by a language model and proved safe before anything moves.',
-    epilog='Examples:\n\nsafegen solve examples/tower_order.pddl\n\n'
-    'safegen demo --model http://localhost:8000/v1#NAME\n\nsafegen up sim console:=true\n',
+    epilog=examples(
+        'safegen solve examples/tower_order.pddl',
+        'safegen demo --model http://localhost:8000/v1#NAME',
+        'safegen up sim console:=true',
+    ),
 )
 
 
-hide_flag_types()
+plain_help()
 
 # What a light installation may lack.
 _PARTS = (

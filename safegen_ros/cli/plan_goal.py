@@ -1,12 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The goal of `safegen plan`, and that of `safegen run` with a request in plain words."""
+"""The goals of `safegen run --plan-only`, and with a request in plain words."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,52 +20,35 @@ from safegen_ros.cli.text_request import TextRequest, understood
 from safegen_ros.cli.verdicts import verdict_values
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.goals.files import read_action_task, read_text
 from safegen_ros.goals.recorder import planned
-from safegen_ros.goals.request import check_goal_options
+from safegen_ros.goals.request import GoalRequest, check_goal_options
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console
 
 
-@dataclass(frozen=True, slots=True)
-class PlanGoal:
-    """What `safegen plan` asks for, beside its problem.
-
-    Attributes:
-        domain: file of the domain; None for the built-in one that the problem names.
-        read_as: format of the problem's file; empty for what its name tells.
-        format: format in which it is sent; empty for that of the file.
-        options: of the goal.
-        namespace: of the nodes.
-        spoken: the request, where the task is one in words.
-    """
-
-    domain: Path | None
-    read_as: str
-    format: str
-    options: Options
-    namespace: str
-    spoken: TextRequest | None = None
-
-
-def plan_task(problem: Path, goal: PlanGoal, as_json: bool) -> int:
-    """Runs `safegen plan`: attempts go to standard error, the plan to standard output.
+def plan_task(
+    asked: GoalRequest | TextRequest, options: Options, namespace: str, as_json: bool
+) -> int:
+    """Runs `safegen run --plan-only`: attempts go to standard error, the plan to standard output.
 
     Returns:
         The exit status.
 
     Raises:
-        SafegenError: the task cannot be read, or there is no answer.
+        SafegenError: a request is no good, or there is no answer.
     """
-    text, domain_text, format, options = _sent(problem, goal)
-    place = absolute_namespace(goal.namespace)
+    if isinstance(asked, TextRequest):
+        text, domain, format, options = asked.text, asked.domain, WORDS, asked.options(options)
+    else:
+        text, domain, format = asked.task.problem_text, asked.domain_text, asked.task.format
+    place = absolute_namespace(namespace)
     console = Console(stderr=True)
     with RunDisplay(console) as display, Client(place) as client:
 
         def start() -> Goal[PlanTask.Result]:
             return client.start_plan(
-                text, domain_text, options, lambda told: display.planning(told.progress), format
+                text, domain, options, lambda told: display.planning(told.progress), format
             )
 
         result, _ = planned(client, start, display.show)
@@ -80,16 +62,6 @@ def plan_task(problem: Path, goal: PlanGoal, as_json: bool) -> int:
         console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
         print('\n'.join(record_conversions.step_texts(result.plan)))
     return EXIT_FAILED if failed else EXIT_OK
-
-
-def _sent(problem: Path, goal: PlanGoal) -> tuple[str, str, str, Options]:
-    """The text, the domain, the format and the options that are sent."""
-    if goal.spoken is not None:
-        spoken = goal.spoken
-        return spoken.text, spoken.domain, WORDS, spoken.options(goal.options)
-    domain_text = read_text(goal.domain, 'domain') if goal.domain else ''
-    task = read_action_task(problem, goal.domain, format=goal.read_as, sent_as=goal.format)
-    return task.problem_text, domain_text, task.format, goal.options
 
 
 def plan_values(result: Any) -> dict[str, Any]:
@@ -141,7 +113,7 @@ def run_request(
         namespace: of the nodes.
         console: where to print.
         yes: whether the user is not asked here if the request was understood.
-        as_json: whether to print what came of a request that was not, as of `safegen plan`.
+        as_json: whether to print what came of a request that was not, as with `--plan-only`.
         done: as of `run_goal`.
 
     Raises:

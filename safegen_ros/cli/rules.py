@@ -32,7 +32,7 @@ def rules(
     texts: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar='[RULE]...',
+            metavar='RULE',
             help='rules in plain words, such as "never put anything on b3", or in PDDL3',
         ),
     ] = None,

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen solve`: a plan of the search planner, as text that `safegen validate` takes."""
+"""`safegen solve`: a plan of the search planner, as text that `safegen verify` takes."""
 
 from __future__ import annotations
 

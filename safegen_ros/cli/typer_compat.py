@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What differs between versions of Typer.
 
-Typer 0.9, which rosdep installs, reads neither `X | None` nor postponed annotations; Typer 0.29
-prints `<bool>` behind each flag.
+Typer 0.9, which rosdep installs, reads neither `X | None` nor postponed annotations. Typer 0.29
+keeps the line breaks of a text, and prints `{name}`, `<bool>`, `<list[Path]>` and `[x>=0]`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ import typing
 
 import typer.main
 import typer.utils
-from typer.core import TyperOption
+from typer.core import TyperArgument, TyperOption
 
 READS_UNIONS = (0, 12)
+NEW = hasattr(TyperOption, 'display_type_rich')
+LINE = '\n' if NEW else '\n\n'
+"""The end of a line in an epilog."""
 
 
 def optional(annotation: object) -> object:
@@ -43,14 +46,30 @@ def read_unions() -> None:
     vars(typer.main)['get_params_from_function'] = converted
 
 
-def hide_flag_types() -> None:
-    """Leaves the type out of the help of flags; nothing where Typer has no name for it."""
-    shown = getattr(TyperOption, 'display_type_rich', None)
-    if shown is None:
+def plain_help() -> None:
+    """Has Typer 0.29 print arguments in capitals and without types, and plain types of options."""
+    if not NEW:
         return
+    option, argument = (
+        typing.cast('typing.Any', TyperOption),
+        typing.cast('typing.Any', TyperArgument),
+    )
+    shown = option.display_type_rich
 
-    def without_flags(self: typing.Any, *, ctx: typing.Any) -> typing.Any:
-        return None if self.is_flag else shown(self, ctx=ctx)
+    def type_of(self: typing.Any, *, ctx: typing.Any) -> typing.Any:
+        if self.is_flag:
+            return None
+        told = shown(self, ctx=ctx).replace('<list[Path]>', '<path>').replace(' range>', '>')
+        return told.replace('<list[str]>', '<str>')
 
-    vars_of = typing.cast('typing.Any', TyperOption)
-    vars_of.display_type_rich = without_flags
+    def usage(self: typing.Any) -> str:
+        name = str(self.display_name_raw)
+        if ' ' in name:  # says itself what may be left out or repeated
+            return name
+        return (name if self.required else f'[{name}]') + ('...' if self.nargs != 1 else '')
+
+    option.display_type_rich = type_of
+    option._get_number_range_help_str = lambda self: None  # an error has it; help needs the room
+    argument.display_type_rich = lambda self, *, ctx: None
+    argument.display_name_raw = property(lambda self: self.metavar or self.name.upper())
+    argument._usage_display_name = usage

@@ -73,7 +73,7 @@ def refuse_timed(problem: Problem, what: str) -> None:
     if problem.timed:
         raise SafegenError(
             f'{what} does not know timed initial literals, and problem {problem.name} has '
-            f'{timed_text(problem.timed[0])}: plans with times are proved by safegen validate and '
+            f'{timed_text(problem.timed[0])}: plans with times are proved by safegen verify and '
             'made by safegen solve with Kairos',
             ErrorCode.UNSUPPORTED_FEATURE,
         )

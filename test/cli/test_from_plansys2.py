@@ -29,10 +29,10 @@ def test_the_plan_of_the_page_is_what_solve_prints(safegen: CommandLine) -> None
 def test_the_plan_of_the_page_is_proved(safegen: CommandLine, tmp_path: Path) -> None:
     plan = tmp_path / 'plan.txt'
     plan.write_text(TEXT, encoding='utf-8')
-    code, out, _ = safegen('validate', *FILES, plan)
+    code, out, _ = safegen('verify', *FILES, plan)
     assert (code, 'all 5 steps can be done in 70.004 s' in out) == (0, True)
     plan.write_text(TEXT.replace('30.001', '29.000'), encoding='utf-8')
-    code, out, _ = safegen('validate', *FILES, plan)
+    code, out, _ = safegen('verify', *FILES, plan)
     assert (code, 'needs (free r2d2)' in out) == (1, True)
 
 

@@ -14,7 +14,7 @@ from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.cli.goal_verbs import takes_goal_options
 from safegen_ros.cli.main import load_verb
 from safegen_ros.client import _planning_goal
-from safegen_ros.goal_options import Options
+from safegen_ros.goal_options import PLAN_ONLY, Options
 
 OTHER: dict[str, Any] = {
     'time_budget_s': 7.5, 'max_attempts': 3, 'search_fallback': False, 'seed': 4,
@@ -42,7 +42,7 @@ def test_each_option_is_in_a_message_under_its_own_name() -> None:
     assert carried == set(OTHER)
 
 
-@pytest.mark.parametrize('verb', ['demo', 'run', 'plan'])
+@pytest.mark.parametrize('verb', ['demo', 'run'])
 def test_each_option_is_one_of_the_verbs_that_it_names(verb: str) -> None:
     offered = {each.name: each for each in load_verb(verb).params}
     for field in fields(Options):
@@ -55,7 +55,7 @@ def test_each_option_is_one_of_the_verbs_that_it_names(verb: str) -> None:
 
 
 def test_what_is_given_reaches_the_verb_as_options() -> None:
-    @takes_goal_options('plan')
+    @takes_goal_options(PLAN_ONLY)
     def verb(problem: str, options: Options = Options()) -> tuple[str, Options]:  # noqa: B008
         return problem, options
 

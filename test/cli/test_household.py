@@ -33,7 +33,7 @@ def test_a_run_is_printed_kept_shown_drawn_and_proved(safegen: CommandLine, tmp_
     assert shown.startswith(printed.rstrip())
     assert picture.stat().st_size > 5_000
     files = [pddl / name for name in ('domain.pddl', 'problem.pddl', 'plan.txt')]
-    code, out, _ = safegen('validate', *files)
+    code, out, _ = safegen('verify', *files)
     assert code == 0
     assert 'SUCCESS' in out
 
@@ -47,7 +47,7 @@ def test_an_unsafe_run_fails_and_says_where(safegen: CommandLine, tmp_path: Path
     assert 'UNSAFE box-1: Close the box' in printed
     assert safegen('bench', 'household', 'show', kept, '--pddl', pddl)[0] == 0
     files = [pddl / name for name in ('domain.pddl', 'problem.pddl', 'plan.txt')]
-    code, out, _ = safegen('validate', *files)
+    code, out, _ = safegen('verify', *files)
     assert code == 1
     assert 'SAFETY_VIOLATION' in out
 

@@ -28,9 +28,7 @@ def test_a_rule_is_shown_back_and_judges_plans(tmp_path: Path) -> None:
     done = _run('b5 must never be on the table', '--problem', EXAMPLE, '--out', out)
     assert (done.exit_code, done.stderr) == (0, ''), done.output
     assert '(always (not (on-table b5)))' in done.stdout
-    judged = CliRunner().invoke(
-        app, ['validate', '-', str(out), '-', '--json', '--any-name'], input=plan
-    )
+    judged = CliRunner().invoke(app, ['verify', str(out), '-', '--json', '--any-name'], input=plan)
     assert judged.exit_code == 1, judged.output
     assert json.loads(judged.stdout)['category'] == 'SAFETY_VIOLATION'
 

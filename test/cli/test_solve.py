@@ -46,7 +46,7 @@ def impossible(tmp_path: Path) -> Path:
 def test_the_plan_can_be_piped_into_validate(tower_order: Pddl3Task) -> None:
     done = _run(EXAMPLE)
     assert (done.exit_code, done.stderr) == (0, '')
-    accepted = CliRunner().invoke(app, ['validate', '-', str(EXAMPLE), '-'], input=done.stdout)
+    accepted = CliRunner().invoke(app, ['verify', str(EXAMPLE), '-'], input=done.stdout)
     assert accepted.exit_code == 0, accepted.output
     comments = [line for line in done.stdout.splitlines() if line.startswith(';')]
     steps = tower_order.verify(done.stdout).plan_length
@@ -59,8 +59,8 @@ def test_domain_and_problem_may_stand_in_either_order(tmp_path: Path) -> None:
     domain.write_text(f';\n {builtin_domain_text("blocksworld").upper()}')
     plan.write_text(_run(domain, EXAMPLE).stdout)
     assert _run(EXAMPLE, domain).stdout.split('\n')[3:] == plan.read_text().split('\n')[3:]
-    for files in ((domain, EXAMPLE), (EXAMPLE, domain)):
-        done = CliRunner().invoke(app, ['validate', *map(str, files), str(plan)])
+    for files in ((domain, EXAMPLE), (EXAMPLE, domain), ('--domain', domain, EXAMPLE)):
+        done = CliRunner().invoke(app, ['verify', *map(str, files), str(plan)])
         assert done.exit_code == 0, done.output
     assert _run(EXAMPLE, domain, '--domain', domain).exit_code == 2
     assert _run(EXAMPLE, domain, EXAMPLE).exit_code == 2
@@ -92,7 +92,7 @@ def test_a_problem_may_be_in_any_format(
     done = _run(path)
     assert (done.exit_code, done.stderr) == (0, '')
     for name, more in ((path, ()), (tmp_path / 'p', ('--read-as', format))):
-        words = ['validate', '-', str(name), '-', *more]
+        words = ['verify', str(name), '-', *more]
         accepted = CliRunner().invoke(app, words, input=done.stdout)
         assert accepted.exit_code == 0, accepted.output
     refused = _run(tmp_path / 'p', '--read-as', 'yaml')
@@ -133,10 +133,10 @@ def test_a_plan_is_the_best_by_the_metric_or_said_not_to_be(tmp_path: Path) -> N
     assert (values['optimal'], values['metric']['value']) == (False, 100)
     plan = tmp_path / 'plan'
     plan.write_text('(go a b) (go b c)')
-    judged = CliRunner().invoke(app, ['validate', *map(str, (domain, problem, plan))])
+    judged = CliRunner().invoke(app, ['verify', *map(str, (domain, problem, plan))])
     assert judged.output.splitlines()[1] == '  metric: minimize (total-cost) = 2'
     plan.write_text('(go a c)')
-    words = ['validate', *map(str, (domain, problem, plan)), '--best', '20']
+    words = ['verify', *map(str, (domain, problem, plan)), '--best', '20']
     judged = CliRunner().invoke(app, words)
     assert judged.output.splitlines()[1] == (
         '  metric: minimize (total-cost) = 100; best known: 2, proved to be the best'

@@ -133,7 +133,7 @@ def _lines_until(pattern: str, stream: Iterator[str]) -> str:
 def test_a_plan_goes_from_one_verb_through_a_file_to_the_other(
     stack: Supervisor, tmp_path: Path, tower_order: Pddl3Task
 ) -> None:
-    status, out, error = _safegen(tmp_path, 'plan', EXAMPLE)
+    status, out, error = _safegen(tmp_path, 'run', '--plan-only', EXAMPLE)
     assert status == 0, error
     assert tower_order.verify(out).ok
     assert 'proved, written by search' in error
@@ -141,7 +141,7 @@ def test_a_plan_goes_from_one_verb_through_a_file_to_the_other(
     plan.write_text(out, encoding='utf-8')
 
     runs = tmp_path / 'runs'
-    status, out, error = _safegen(runs, 'execute', EXAMPLE, plan, '--json')
+    status, out, error = _safegen(runs, 'run', EXAMPLE, plan, '--json')
     assert status == 0, error
     assert '✓' in error
     values = json.loads(out)
@@ -151,7 +151,7 @@ def test_a_plan_goes_from_one_verb_through_a_file_to_the_other(
     assert_same_again(load_run(folder).record)
 
     plan.write_text('(unstack b2 b1) (putdown b2) (unstack b5 b3)', encoding='utf-8')
-    status, out, error = _safegen(runs, 'execute', EXAMPLE, plan)
+    status, out, error = _safegen(runs, 'run', EXAMPLE, plan)
     assert status == 1
     assert 'PLAN_REFUSED' in out
     assert 'SAFETY_VIOLATION' in out
@@ -163,7 +163,7 @@ def test_a_plan_for_a_program_is_one_object(stack: Supervisor, tmp_path: Path) -
         '(define (problem p) (:domain blocksworld) (:objects a b) (:init (arm-empty) (on-table a) '
         '(on-table b) (clear a) (clear b)) (:goal (and (on a b) (on b a))))'
     )
-    status, out, error = _safegen(tmp_path, 'plan', problem, '--json')
+    status, out, error = _safegen(tmp_path, 'run', '--plan-only', problem, '--json')
     assert status == 1, error
     values = json.loads(out)
     assert (values['error'], values['plan'], values['attempts']) == ('UNSOLVABLE', [], [])

@@ -102,8 +102,8 @@ def test_a_plan_is_proved_in_an_environment_that_has_nothing_else(
     solved = safegen('solve', 'tower_order.pddl')
     assert solved.returncode == 0, solved.stderr
     plan = '\n'.join(line for line in solved.stdout.splitlines() if line.startswith('('))
-    assert safegen('validate', '-', 'tower_order.pddl', '-', stdin=plan).returncode == 0
-    broken = safegen('validate', '-', 'tower_order.pddl', '-', stdin=UNSAFE)
+    assert safegen('verify', 'tower_order.pddl', '-', stdin=plan).returncode == 0
+    broken = safegen('verify', 'tower_order.pddl', '-', stdin=UNSAFE)
     assert (broken.returncode, broken.stdout.split(':')[0]) == (1, 'SAFETY_VIOLATION')
     rule = safegen('rules', 'b5 must never be on the table', '--problem', 'tower_order.pddl')
     assert '(always (not (on-table b5)))' in rule.stdout, rule.stderr

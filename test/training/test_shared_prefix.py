@@ -118,7 +118,7 @@ def test_adapters_merge_as_peft_merges_them(tmp_path: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(1800)
 def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From lessons to an answer of `safegen plan --model FOLDER`."""
+    """From lessons to an answer of the model of a planner node."""
     if not BASE.is_dir():
         pytest.skip(f'{BASE} is missing: run make base where the package index can be reached')
     monkeypatch.chdir(ROOT)

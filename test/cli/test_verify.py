@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen validate`: its text, its JSON form and its exit status."""
+"""`safegen verify`: its text, its JSON form and its exit status."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plans(tmp_path: Path) -> dict[str, str]:
 
 
 def _run(*arguments: str | Path, stdin: str | bytes = '') -> Any:
-    return CliRunner().invoke(app, ['validate', *map(str, arguments)], input=stdin)
+    return CliRunner().invoke(app, ['verify', *map(str, arguments)], input=stdin)
 
 
 def _json(*arguments: str | Path, stdin: str | bytes = '') -> tuple[int, list[dict[str, Any]]]:
@@ -65,27 +65,27 @@ def _json(*arguments: str | Path, stdin: str | bytes = '') -> tuple[int, list[di
 @pytest.mark.parametrize('name', PLANS)
 def test_the_category_comes_first_and_decides_the_status(plans: dict[str, str], name: str) -> None:
     category = PLANS[name][1]
-    done = _run('-', EXAMPLE, plans[name])
+    done = _run(EXAMPLE, plans[name])
     assert done.stdout.startswith(f'{category.name}: ')
     assert done.exit_code == (0 if category is Category.SUCCESS else 1)
-    status, (values,) = _json('-', EXAMPLE, plans[name])
+    status, (values,) = _json(EXAMPLE, plans[name])
     assert (values['category'], status) == (category.name, done.exit_code)
     assert values['plan'] == plans[name]
 
 
 def test_the_failing_step_is_marked_and_the_constraint_is_told(plans: dict[str, str]) -> None:
-    lines = _run('-', EXAMPLE, plans['unsafe']).stdout.splitlines()
+    lines = _run(EXAMPLE, plans['unsafe']).stdout.splitlines()
     assert [line for line in lines if '>' in line] == ['  > 2  (putdown b2)']
     text = '\n'.join(lines)
     assert '(sometime-before (on-table b2) (on-table b3))' in text
     assert f'written at {EXAMPLE}:13:5' in text
     assert 'goal: 0% of its conditions hold in state s2' in text
-    end = _run('-', EXAMPLE, plans['short']).stdout
+    end = _run(EXAMPLE, plans['short']).stdout
     assert '>    the plan ends' in end
 
 
 def test_the_json_form_says_it_all(plans: dict[str, str]) -> None:
-    status, (values,) = _json('-', EXAMPLE, plans['unsafe'])
+    status, (values,) = _json(EXAMPLE, plans['unsafe'])
     assert status == 1
     (broken,) = values.pop('broken')
     assert broken == {
@@ -104,7 +104,7 @@ def test_the_json_form_says_it_all(plans: dict[str, str]) -> None:
         'paper_category': 'SAFETY_VIOLATION', 'extracted': None, 'second_opinion': None,
         'notes': [], 'metric': None, 'errors': [], 'wishes': [],
     }  # fmt: skip
-    _, (values,) = _json('-', EXAMPLE, plans['short'])
+    _, (values,) = _json(EXAMPLE, plans['short'])
     assert (values['failing_step'], values['failing_state']) == (None, 1)
     assert values['unsatisfied'] == ['(on b1 b4)', '(on b4 b3)']
 
@@ -116,15 +116,15 @@ def test_the_variables_of_a_broken_constraint_are_told(tmp_path: Path) -> None:
     )
     problem.write_text(text)
     (tmp_path / 'plan').write_text('(unstack b2 b1) (putdown b2)')
-    _, (values,) = _json('-', problem, tmp_path / 'plan')
+    _, (values,) = _json(problem, tmp_path / 'plan')
     assert values['broken'][0]['binding'] == {'?x': 'b2'}
-    assert 'for ?x = b2, written at ' in _run('-', problem, tmp_path / 'plan').stdout
+    assert 'for ?x = b2, written at ' in _run(problem, tmp_path / 'plan').stdout
 
 
 def test_a_long_plan_is_shown_around_the_failing_step(tmp_path: Path) -> None:
     path = tmp_path / 'plan'
     path.write_text('(unstack b5 b3) (stack b5 b3)\n' * 40 + '(pickup b1)\n' * 20)
-    lines = _run('-', EXAMPLE, path).stdout.splitlines()
+    lines = _run(EXAMPLE, path).stdout.splitlines()
     (marked,) = [line for line in lines if line.startswith('  > ')]
     assert marked == '  > 81  (pickup b1)'
     assert len(lines) < 20
@@ -132,9 +132,9 @@ def test_a_long_plan_is_shown_around_the_failing_step(tmp_path: Path) -> None:
 
 
 def test_the_place_in_a_text_that_is_no_plan_is_shown(plans: dict[str, str]) -> None:
-    done = _run('-', EXAMPLE, plans['prose'])
+    done = _run(EXAMPLE, plans['prose'])
     assert '    1 | Sure! Here it is:\n        ^' in done.stdout
-    _, (values,) = _json('-', EXAMPLE, plans['prose'])
+    _, (values,) = _json(EXAMPLE, plans['prose'])
     (error,) = values['errors']
     assert (error['line'], error['column']) == (1, 1)
     assert "'Sure! Here" in error['what']
@@ -142,36 +142,38 @@ def test_the_place_in_a_text_that_is_no_plan_is_shown(plans: dict[str, str]) -> 
 
 def test_several_plans_are_judged_and_the_worst_decides(plans: dict[str, str]) -> None:
     both = [plans['good'], plans['unsafe']]
-    done = _run('-', EXAMPLE, *both)
+    done = _run(EXAMPLE, *both)
     heads = [line for line in done.stdout.splitlines() if not line.startswith(' ')]
     assert [head.split(': ')[:2] for head in heads] == [
         [both[0], 'SUCCESS'],
         [both[1], 'SAFETY_VIOLATION'],
     ]
     assert done.exit_code == 1
-    status, values = _json('-', EXAMPLE, 'nowhere', *both)
+    status, values = _json(EXAMPLE, 'nowhere', *both)
     assert status == 2
     assert [each['category'] for each in values] == ['UNKNOWN', 'SUCCESS', 'SAFETY_VIOLATION']
     assert [bool(each['errors']) for each in values] == [True, False, False]
-    assert _json('-', EXAMPLE, plans['good'], plans['good'])[0] == 0
+    assert _json(EXAMPLE, plans['good'], plans['good'])[0] == 0
 
 
 def test_a_plan_comes_from_standard_input() -> None:
-    assert _run('-', EXAMPLE, '-', stdin=GOOD).exit_code == 0
-    assert _json('-', EXAMPLE, '-', stdin=UNSAFE)[1][0]['plan'] == '-'
-    done = _run('-', EXAMPLE, '-', stdin=b'\xff')
+    assert _run(EXAMPLE, '-', stdin=GOOD).exit_code == 0
+    assert _run(EXAMPLE, stdin=GOOD).exit_code == 0
+    assert _run('-', EXAMPLE, '-', stdin=GOOD).exit_code == 0  # as `validate` was called
+    assert _json(EXAMPLE, '-', stdin=UNSAFE)[1][0]['plan'] == '-'
+    done = _run(EXAMPLE, '-', stdin=b'\xff')
     assert (done.exit_code, done.stdout) == (2, '')
     assert 'not UTF-8' in done.stderr
 
 
 def test_standard_input_is_one_plan(plans: dict[str, str]) -> None:
-    done = _run('-', EXAMPLE, '-', plans['good'], '-', stdin=GOOD)
+    done = _run(EXAMPLE, '-', plans['good'], '-', stdin=GOOD)
     assert (done.exit_code, done.stdout) == (2, '')
     assert '2 plans are to come from standard input' in done.stderr
     assert 'write the others to files' in done.stderr
-    status, values = _json('-', EXAMPLE, '-', '-', stdin=GOOD)
+    status, values = _json(EXAMPLE, '-', '-', stdin=GOOD)
     assert (status, [each['category'] for each in values]) == (2, ['UNKNOWN'] * 2)
-    status, values = _json('-', EXAMPLE, '-', plans['good'], stdin=GOOD)
+    status, values = _json(EXAMPLE, '-', plans['good'], stdin=GOOD)
     assert (status, [each['category'] for each in values]) == (0, ['SUCCESS'] * 2)
 
 
@@ -187,11 +189,11 @@ def test_bad_pddl_is_told_with_its_place(
 ) -> None:
     problem = tmp_path / 'problem.pddl'
     problem.write_text(spoil(EXAMPLE.read_text()))
-    done = _run('-', problem, plans['good'])
+    done = _run(problem, plans['good'])
     assert (done.exit_code, done.stdout) == (2, '')
     assert what in done.stderr
     assert f'{problem}:' in done.stderr
-    status, (values,) = _json('-', problem, plans['good'])
+    status, (values,) = _json(problem, plans['good'])
     assert (status, values['category']) == (2, 'UNKNOWN')
     assert values['errors'][0]['source'] == str(problem)
     assert what in json.dumps(values['errors'][0]['what'])
@@ -201,11 +203,11 @@ def test_every_error_of_a_file_is_told(tmp_path: Path, plans: dict[str, str]) ->
     problem = tmp_path / 'problem.pddl'
     text = EXAMPLE.read_text().replace('(on b4 b3)', '(on b4 b9)')
     problem.write_text(text.replace('(sometime-before', '(somtime-before'))
-    done = _run('-', problem, plans['good'])
+    done = _run(problem, plans['good'])
     assert "'b9'" in done.stderr
     assert "'somtime-before'" in done.stderr
     assert done.stderr.count('^') == 2
-    _, (values,) = _json('-', problem, plans['good'])
+    _, (values,) = _json(problem, plans['good'])
     assert [error['line'] for error in values['errors']] == [11, 13]
 
 
@@ -214,8 +216,8 @@ def test_lenient_takes_the_steps_out_of_other_text_and_says_so(
 ) -> None:
     path = tmp_path / 'answer'
     path.write_text(f'Here is the plan:\n```\n{GOOD}```\nIt obeys the constraint.\n')
-    assert _run('-', EXAMPLE, path).exit_code == 1
-    done = _run('-', EXAMPLE, path, '--lenient')
+    assert _run(EXAMPLE, path).exit_code == 1
+    done = _run(EXAMPLE, path, '--lenient')
     assert done.exit_code == 0
     head, note = done.stdout.splitlines()
     assert head.startswith('SUCCESS: ')
@@ -261,13 +263,13 @@ def test_a_fault_of_ours_is_no_verdict(
         raise RecursionError('too deep')
 
     monkeypatch.setattr(Validator, 'verify', fail)
-    done = _run('-', EXAMPLE, plans['good'], *arguments)
+    done = _run(EXAMPLE, plans['good'], *arguments)
     said = done.stdout if arguments else done.stderr
     assert done.exit_code == 3
     assert 'internal error: RecursionError: too deep' in said
     assert 'Traceback' not in done.stdout + done.stderr
     assert 'SUCCESS' not in said
-    loud = _run('-', EXAMPLE, plans['good'], '--verbose', *arguments)
+    loud = _run(EXAMPLE, plans['good'], '--verbose', *arguments)
     assert 'Traceback' in loud.stderr
     assert loud.stdout == done.stdout
 
@@ -277,19 +279,19 @@ def test_a_second_opinion_confirms_or_refuses(
 ) -> None:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path / 'runs'))
     names = [plans['good'], plans['unsafe'], plans['prose']]
-    status, values = _json('-', EXAMPLE, *names, '--second-opinion')
+    status, values = _json(EXAMPLE, *names, '--second-opinion')
     assert [each['second_opinion'] for each in values] == [True, True, None]
     assert status == 1
     monkeypatch.setattr(
         second_opinion, 'agree', lambda ours, theirs, **how: False
     )  # VAL is asked, and what it says is not believed
-    status, (refused,) = _json('-', EXAMPLE, plans['good'], '--second-opinion')
+    status, (refused,) = _json(EXAMPLE, plans['good'], '--second-opinion')
     assert (status, refused['category'], refused['second_opinion']) == (1, 'UNKNOWN', False)
     assert 'do not agree' in refused['reason']
 
 
 def test_nothing_but_json_is_on_standard_output_of_the_program(plans: dict[str, str]) -> None:
-    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'validate', '-', str(EXAMPLE)]
+    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'verify', str(EXAMPLE)]
     done = subprocess.run(
         [*command, plans['good'], plans['blocked'], '--json'],
         capture_output=True,
@@ -312,7 +314,7 @@ def test_the_documentation_explains_every_key() -> None:
 def test_the_readme_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     readme = (ROOT / 'README.md').read_text(encoding='utf-8')
-    command = r"^\$ echo '(.*)' \| safegen validate - examples/tower_order.pddl -\n"
+    command = r"^\$ echo '(.*)' \| safegen verify examples/tower_order.pddl -\n"
     [(plan, shown)] = re.findall(rf'{command}((?:.+\n)+?)```', readme, re.MULTILINE)
-    done = _run('-', 'examples/tower_order.pddl', '-', stdin=plan)
+    done = _run('examples/tower_order.pddl', '-', stdin=plan)
     assert done.stdout == shown

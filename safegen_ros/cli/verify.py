@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen validate`: the verdict on plans, for a person or for a program."""
+"""`safegen verify`: the verdict on plans, for a person or for a program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.model import Number, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.pddl.text_files import read_stream
+from safegen_ros.pddl.text_files import pddl_kind, read_stream
 from safegen_ros.pddl.writer import value_text
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.terminal import Console
@@ -42,7 +42,7 @@ STDIN = '-'
 
 
 @dataclass(frozen=True, slots=True)
-class ValidateOptions:
+class VerifyOptions:
     """How plans are judged.
 
     Attributes:
@@ -116,7 +116,7 @@ def _better(problem: Problem, ranking: Ranking | None, found: BestKnown | None) 
 
 
 def judge(
-    task: Pddl3Task, text: str, options: ValidateOptions, found: BestKnown | None = None
+    task: Pddl3Task, text: str, options: VerifyOptions, found: BestKnown | None = None
 ) -> Judgement:
     """Judges one plan text, beside what a search for the best plan found."""
     extraction = None
@@ -233,13 +233,7 @@ class TextOutput:
         print_error(message)
 
 
-def validate(
-    domain: Annotated[
-        str,
-        typer.Argument(
-            help='PDDL domain file (-: the built-in domain); domain and problem in either order'
-        ),
-    ],
+def verify(
     problem: Annotated[
         Path,
         typer.Argument(
@@ -248,12 +242,19 @@ def validate(
         ),
     ],
     plans: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar='PLAN...',
-            help='plan files, one step such as (stack a b) per line (-: stdin, once)',
+            metavar='PLAN',
+            help='plan files, one step such as (stack a b) per line (default: -, stdin)',
         ),
-    ],
+    ] = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option(
+            '--domain',
+            help='PDDL domain file, also beside PROBLEM (default: the built-in domain)',
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option('--json', help='print one line of JSON per plan and nothing else')
     ] = False,
@@ -281,8 +282,14 @@ def validate(
     Exit status: 0 every plan is proved, 1 a plan is not, 2 bad input, 3 internal error; the
     highest one of several plans.
     """
+    names = [str(problem), *(plans or ())]
+    if domain is None and _has_domain(names):
+        domain, *names = [None if names[0] == STDIN else Path(names[0]), *names[1:]]
+    problem, plans = Path(names[0]), names[1:] or [STDIN]
+    if len(names) == 1 and sys.stdin.isatty():
+        raise typer.BadParameter('give a plan file, or the plan on standard input')
     shown: Shown = JsonLines() if as_json else TextOutput(Console(), len(plans) > 1)
-    options = ValidateOptions(lenient, second_opinion, best)
+    options = VerifyOptions(lenient, second_opinion, best)
 
     def whole() -> int:
         if plans.count(STDIN) > 1:
@@ -291,8 +298,7 @@ def validate(
                 'be read once only: write the others to files',
                 ErrorCode.BAD_PDDL,
             )
-        file = None if domain == STDIN else Path(domain)
-        task = read_task(problem, file, format=read_as, any_name=any_name)
+        task = read_task(problem, domain, format=read_as, any_name=any_name)
         known = best_known(task.problem, best) if best and task.problem.metric else None
         return max(
             guarded(partial(one, task, name, known), partial(shown.error, [name]), verbose)
@@ -305,6 +311,22 @@ def validate(
         return EXIT_OK if found.verdict.ok else EXIT_FAILED
 
     raise typer.Exit(guarded(whole, partial(shown.error, plans), verbose))
+
+
+def _has_domain(names: list[str]) -> bool:
+    """Whether the first two names are domain and problem, in either order, as VAL takes them.
+
+    `-` for the built-in domain is what `safegen validate` took.
+    """
+    kinds = [''.join(map(pddl_kind, _texts(name))) for name in names[:2]]
+    return len(names) > 1 and (names[0] == STDIN or 'domain' in kinds or kinds[1] == 'problem')
+
+
+def _texts(name: str) -> list[str]:
+    try:
+        return [read_text(Path(name), 'file')] if Path(name).is_file() else []
+    except SafegenError:
+        return []  # where it is read for what it is, the error is told
 
 
 def plan_text(name: str) -> str:
