@@ -30,7 +30,8 @@ MAX_TEXT = 500_000
 """Longest text that is read here [characters]; the nodes have limits of their own."""
 
 _DEFINE = re.compile(r'\(\s*define\s*\(\s*(domain|problem)\b', re.IGNORECASE)
-_MOST_EXAMPLES = 2  # of rules of one kind
+_MOST_EXAMPLES = 2  # of one kind
+_SPOKEN_OF = ('blocksworld', 'gripper-strips')  # domains whose requests are understood
 _COMMENT = re.compile(r';[^\n]*')
 
 
@@ -173,6 +174,25 @@ def rule_examples(problem: Problem) -> tuple[str, ...]:
     once = [Constraint('at-most-once', (each,)) for each in goals[:1]]
     found = [rule_words(each, problem) for each in (*_never(problem, goals), *once)]
     return tuple(each for each in found if understand(each, problem).readings)
+
+
+def request_examples(problem: Problem) -> tuple[str, ...]:
+    """Requests in words for a part of a problem's goal; the shipped translator reads each."""
+    if problem.domain.name not in _SPOKEN_OF:
+        return ()
+    goals = [
+        (each.predicate, *each.terms)
+        for each in problem.goal_conjuncts()
+        if isinstance(each, AtomFormula)
+    ]
+    above = {goal[2]: goal[1] for goal in goals if goal[0] == 'on'}
+    bottoms = [each for each in above if each not in above.values() and above[each] in above]
+    found = [f'put {upper} on {lower}' for lower, upper in above.items()][:1]
+    for low in bottoms[:1]:
+        middle = above[low]
+        found.append(f'build a tower with {low} at the bottom, then {middle}, then {above[middle]}')
+    found += [f'take {goal[1]} to {goal[2]}' for goal in goals if goal[0] == 'at'][:_MOST_EXAMPLES]
+    return tuple(found)
 
 
 def _never(problem: Problem, goals: Sequence[AtomFormula]) -> Iterator[Constraint]:

@@ -6,10 +6,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from safegen_ros.client import Options
 from safegen_ros.console import choices
-from safegen_ros.console.choices import Chosen, Understood, rule_examples, understand
+from safegen_ros.console.choices import (
+    Chosen,
+    Understood,
+    request_examples,
+    rule_examples,
+    understand,
+)
 from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.widgets import Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
@@ -19,6 +26,9 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
 from safegen_ros.record.run import UnderstoodRecord
+
+if TYPE_CHECKING:
+    import viser
 
 NO_EXAMPLE = '-'
 PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
@@ -52,6 +62,7 @@ class TaskTab:
         self._text = gui.add_text('Text', '', multiline=True, visible=False)
         self._domain = gui.add_text('Domain', '', multiline=True, visible=False)
         self._words = gui.add_text('In words', '', multiline=True, visible=False)
+        self._say = gui.add_button_group('For example', (NO_EXAMPLE,), visible=False)
         self._read = gui.add_button('Read it', visible=False, color='gray')
         self._ask = gui.add_button('What does that mean?', visible=False, color='gray')
         self._seen = Html(gui)
@@ -63,7 +74,7 @@ class TaskTab:
         self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
         self._rules = Html(gui)
         with gui.add_folder('How it is planned', expand_by_default=False):
-            self._strategy = gui.add_text('Levels', '', hint='such as: model, beam, search')
+            self._strategy = gui.add_text('Planners', '', hint='such as: model, beam, search')
             self._attempts = gui.add_number('Attempts', 0, min=0, max=255, step=1)
             self._replans = gui.add_number('Replans', 0, min=0, max=255, step=1)
             self._seed = gui.add_number('Seed', 0, min=0, max=2**31 - 1, step=1)
@@ -83,6 +94,7 @@ class TaskTab:
         self._rule.on_update(lambda _: self._write_rule())
         self._add.on_click(lambda _: self._add_rule())
         self._such.on_click(lambda _: put(self._rule, value=self._such.value))
+        self._say.on_click(lambda _: put(self._words, value=self._say.value))
         self._drop.on_click(lambda _: self._drop_rule())
         self._run.on_click(lambda _: self._parts.doing(self._send))
         self._plan.on_click(lambda _: self._parts.doing(self._send_plan))
@@ -117,6 +129,7 @@ class TaskTab:
         put(self._read, visible=kind == PASTED)
         put(self._words, visible=kind == WORDS)
         put(self._ask, visible=kind == WORDS)
+        put(self._say, visible=False)
         self._begin_anew()
 
     @property
@@ -153,6 +166,7 @@ class TaskTab:
             )
             world = state_html(chosen.task.problem, chosen.task.problem.init, 'The world')
             self._seen.show(panel(told, world))
+            self._offer(self._say, request_examples(chosen.task.problem))
         else:
             self._take(chosen)
 
@@ -254,7 +268,11 @@ class TaskTab:
         self._rules.show(panel(*parts) if parts else '')
         put(self._drop, visible=bool(self._readings))
         such = rule_examples(self._chosen.task.problem) if self._chosen is not None else ()
-        put(self._such, options=such or (NO_EXAMPLE,), visible=bool(such))
+        self._offer(self._such, such)
+
+    @staticmethod
+    def _offer(group: viser.GuiButtonGroupHandle, texts: tuple[str, ...]) -> None:
+        put(group, options=texts or (NO_EXAMPLE,), visible=bool(texts))
 
     def _options(self) -> Options:
         return Options(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +21,22 @@ from safegen_ros.console.choices import (
     PASTED,
     read_pasted,
     read_problem,
+    request_examples,
     rule_examples,
     understand,
 )
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.open_backend import open_backend
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.writer import problem_text
 from safegen_ros.record.present.wording import rule_words
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.pddl3.task import load_task
+from safegen_ros.tasks.planetarium.nl_to_pddl import Translation, translate
+from safegen_ros.tasks.planetarium.request import read_request
+from safegen_ros.tasks.planetarium.styles import translation_style_of
 
 TOWER_ORDER = Problem.load(Path(__file__).parents[2] / 'examples/tower_order.pddl')
 DOMAIN = builtin_domain_text('blocksworld').replace('domain blocksworld', 'domain mine')
@@ -101,6 +109,27 @@ def test_every_rule_that_is_offered_works(name: str) -> None:
         (constraint,) = reading.constraints
         more = replace(problem, constraints=(*problem.constraints, constraint))
         assert solve(more).plan is not None, text
+
+
+def test_no_request_is_offered_for_a_domain_that_the_translator_does_not_know() -> None:
+    assert request_examples(read_problem('ferry-007').task.problem) == ()
+
+
+@pytest.mark.slow  # a model translates
+@pytest.mark.parametrize('name', ['tower_order', 'fragile_block', 'reach_behind', 'cold_rooms'])
+def test_every_request_that_is_offered_is_read_as_a_part_of_the_goal(name: str) -> None:
+    problem = read_problem(name).task.problem
+    offered = request_examples(problem)
+    assert offered
+    model = str(data_path('models/safegen-requests'))
+    with closing(open_backend(model)) as backend:
+        for text in offered:
+            request = read_request(text, start=problem_text(problem))
+            sampling = Sampling(temperature=0.6, top_p=0.9, max_new_tokens=1024, seed=0)
+            found = translate(request, backend, sampling, style=translation_style_of(model))
+            assert isinstance(found, Translation), text
+            read = {str(each) for each in found.problem.goal_conjuncts()}
+            assert read <= {str(each) for each in problem.goal_conjuncts()}, text
 
 
 @settings(strategies.SUITE, max_examples=100)

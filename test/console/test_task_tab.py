@@ -124,6 +124,18 @@ def test_an_example_is_written_into_the_field_and_added_by_a_person(form: Form) 
     assert not form['Such as'].visible
 
 
+def test_a_request_that_is_offered_is_written_into_its_field(form: Form) -> None:
+    assert not form['For example'].visible
+    form['Task from'].value = WORDS
+    example = form['For example'].options[-1]
+    assert example == 'build a tower with b3 at the bottom, then b4, then b1'
+    form['For example'].value = example
+    form.click('For example')
+    assert form['In words'].value == example
+    form['Task from'].value = PASTED
+    assert not form['For example'].visible
+
+
 @pytest.mark.parametrize('end', ['\n', ''])
 def test_a_rule_that_is_not_understood_stays_in_its_field_with_the_reason(
     form: Form, end: str
