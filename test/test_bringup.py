@@ -147,9 +147,9 @@ def test_any_value_comes_back_from_the_parameter_file(value):
 
 
 def test_command_line_order_lets_the_overrides_win():
-    spec = NodeSpec('n', 'n', 'm', '/lab', ('a.yaml',), remaps=(('x', 'y'),), log_level='warn')
+    spec = NodeSpec('n', 'n', 'm', '/lab', ('a.yaml',), log_level='warn')
     assert ' '.join(node_arguments(spec, 'o.yaml')) == (
-        '--ros-args -r __node:=n -r __ns:=/lab -r x:=y --params-file a.yaml --params-file o.yaml '
+        '--ros-args -r __node:=n -r __ns:=/lab --params-file a.yaml --params-file o.yaml '
         '--log-level warn'
     )
 

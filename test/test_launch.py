@@ -98,7 +98,6 @@ def test_launch_starts_the_nodes_of_the_table(launching, profile, tmp_path):
         assert node['package'] == 'safegen_ros'
         assert node['executable'] == spec.executable
         assert node['namespace'] == 'lab'
-        assert node['remappings'] == list(spec.remaps)
         assert node['ros_arguments'] == ['--log-level', 'warn']
         assert node['parameters'][: len(spec.params_files)] == list(spec.params_files)
         assert (

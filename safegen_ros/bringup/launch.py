@@ -51,7 +51,6 @@ def node(spec: NodeSpec, namespace: str = '') -> Node:
         # Without one, or with a relative one, the namespaces that PushRosNamespace has set count.
         namespace=namespace or None,
         parameters=[*spec.params_files, *([dict(spec.params)] if spec.params else [])],
-        remappings=list(spec.remaps),
         ros_arguments=['--log-level', spec.log_level],
         additional_env=environment_defaults(),
         output='screen',

@@ -78,7 +78,6 @@ class NodeSpec:
         namespace: '/' or an absolute namespace.
         params_files: parameter files; a later one wins.
         params: overrides on top of the files, as pairs.
-        remaps: pairs of (from, to).
         log_level: one of `LOG_LEVELS`.
         required: whether its death ends the whole stack.
         max_respawns: how often a node that is not required is started again.
@@ -93,7 +92,6 @@ class NodeSpec:
     namespace: str = '/'
     params_files: tuple[str, ...] = ()
     params: tuple[tuple[str, ParameterValue], ...] = ()
-    remaps: tuple[tuple[str, str], ...] = ()
     log_level: str = 'info'
     required: bool = True
     max_respawns: int = 0

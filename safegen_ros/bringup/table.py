@@ -148,8 +148,6 @@ def node_arguments(spec: NodeSpec, overrides_file: str | None = None) -> list[st
         overrides_file: file with `params_yaml(spec)`, read after the other files.
     """
     words = ['--ros-args', '-r', f'__node:={spec.name}', '-r', f'__ns:={spec.namespace}']
-    for old, new in spec.remaps:
-        words += ['-r', f'{old}:={new}']
     for path in (*spec.params_files, *([overrides_file] if overrides_file else [])):
         words += ['--params-file', path]
     return [*words, '--log-level', spec.log_level]

@@ -240,10 +240,9 @@ class Clauses:
                 for things, end in self._matched(pattern.way, pattern.after, after):
                     yield Clause(pattern.way, things, True), end
 
-    def kept(self, index: int, *, ing: bool = False) -> Iterator[tuple[Clause, int]]:
+    def kept(self, index: int) -> Iterator[tuple[Clause, int]]:
         """Clauses of what is kept so: `keep the ferry empty`."""
-        verbs = tuple(map(gerund, _KEEP)) if ing else _KEEP
-        for start in self.sentence.one_of(index, verbs):
+        for start in self.sentence.one_of(index, _KEEP):
             for pattern in self._patterns:
                 if pattern.done or pattern.verb != 'be':
                     continue

@@ -10,7 +10,6 @@ format, over what the problem has, and all that can be done with it is to add it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from safegen_ros.errors import BackendError, PddlError
@@ -52,19 +51,16 @@ def ask_model(
     backend: Backend,
     *,
     attempts: int = 1,
-    cancelled: Callable[[], bool] = lambda: False,
     source: str = '<model>',
 ) -> tuple[Reading, ...]:
     """Readings of rules in free words, made by a model and marked so.
 
     - `attempts`: how many answers to ask for at most, 1 to `MAX_ATTEMPTS`; each has the next seed.
-    - `cancelled`: asked at least once per token.
 
     Raises:
         PddlError: the last answer is refused: it is not understood as a whole, names what the
             problem does not have, was cut off, or asks for nothing.
         BackendError: the model cannot answer.
-        Canceled: soon after `cancelled()` turned true.
     """
     if not text.strip() or len(text) > MAX_RULES_TEXT:
         raise PddlError(
@@ -74,7 +70,7 @@ def ask_model(
     refused: PddlError | None = None
     for number in range(min(max(attempts, 1), MAX_ATTEMPTS)):
         drawn = replace(SAMPLING, seed=SAMPLING.seed + number)
-        answer = backend.generate(messages(text, problem), drawn, cancelled)
+        answer = backend.generate(messages(text, problem), drawn)
         if answer.finish_reason != 'stop':
             refused = _refusal(source, f'the answer was cut off ({answer.finish_reason!a})')
             continue

@@ -89,7 +89,7 @@ class Reading:
 class AmbiguousRule(PddlError):
     """A text that can mean several things; `meanings` are these, in words."""
 
-    def __init__(self, meanings: Sequence[str], source: str, place: Place, cure: str = '') -> None:
+    def __init__(self, meanings: Sequence[str], source: str, place: Place) -> None:
         told = ' '.join(
             f'({number}) {_short(text)}' for number, text in enumerate(meanings, start=1)
         )
@@ -98,7 +98,7 @@ class AmbiguousRule(PddlError):
             source=source,
             line=place[0],
             column=place[1],
-            cure=cure or 'write the one that is meant',
+            cure='write the one that is meant',
         )
         self.meanings = tuple(meanings)
 

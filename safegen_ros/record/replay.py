@@ -293,16 +293,13 @@ def why_not_executed(record: RunRecord) -> str:
     return ''
 
 
-def reexecute(
-    record: RunRecord, scene: Scene, stop: Callable[[], bool] = lambda: False
-) -> ExecutionCheck:
+def reexecute(record: RunRecord, scene: Scene) -> ExecutionCheck:
     """Carries the recorded plan out again, in the same kind of cell and as fast as it can.
 
     A run that ended before its last step is carried out as far as it came, and then stopped.
 
     Args:
         record: the run; `why_not_executed` says nothing of it.
-        stop: asked between the steps.
 
     Raises:
         SafegenError: the task cannot be read any more.
@@ -311,20 +308,18 @@ def reexecute(
     if record.cell == TWIN and task.problem is not None:
         with simulated_cell(scene) as twin:
             cell = task.cell(CellSetup(kind=TWIN, arm=twin))
-            return _with_poses(record, _executed(record, task, cell, stop), twin.poses())
+            return _with_poses(record, _executed(record, task, cell), twin.poses())
     cell = task.cell(CellSetup(kind=TWIN if record.cell == TWIN else SYMBOLIC))
     with closing(cell):
-        return _with_poses(record, _executed(record, task, cell, stop), cell.poses())
+        return _with_poses(record, _executed(record, task, cell), cell.poses())
 
 
-def _executed(
-    record: RunRecord, task: ActionTask, cell: MultiRobotCell, stop: Callable[[], bool]
-) -> ExecutionCheck:
+def _executed(record: RunRecord, task: ActionTask, cell: MultiRobotCell) -> ExecutionCheck:
     done = 0
     whole = record.error_code is ErrorCode.NONE
 
     def cancelled() -> bool:
-        return stop() or (not whole and done >= record.steps_done)
+        return not whole and done >= record.steps_done
 
     def notify(progress: Any) -> None:
         nonlocal done

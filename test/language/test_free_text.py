@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 from support.scripted_answers import ScriptedAnswers
 
-from safegen_ros.errors import BackendError, Canceled, PddlError
+from safegen_ros.errors import BackendError, PddlError
 from safegen_ros.language.additions import with_rules
 from safegen_ros.language.free_text import ask_model
 from safegen_ros.language.reading import Origin
@@ -104,8 +104,6 @@ def test_nothing_that_a_model_says_takes_a_constraint_away(
 def test_failures_of_the_server(problems: Mapping[str, Problem]) -> None:
     with pytest.raises(BackendError, match='the server is gone'):
         ask_model(TEXT, problems['blocksworld'], ScriptedAnswers(), attempts=3)
-    with pytest.raises(Canceled):
-        ask_model(TEXT, problems['blocksworld'], ScriptedAnswers('x'), cancelled=lambda: True)
     for text in (' ', 'x' * 30_000):
         with pytest.raises(PddlError):
             ask_model(text, problems['blocksworld'], ScriptedAnswers('(always (clear b3))'))

@@ -11,7 +11,6 @@ from functools import partial
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from support import llm_small, strategies
 from support.model_server import MODEL, ModelServer
 from support.strategies import SUITE
@@ -26,7 +25,7 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.choices import END, ChoiceGuide, StepChoices
+from safegen_ros.llm.decoding.choices import ChoiceGuide, StepChoices
 from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.shield import TextEnding
 from safegen_ros.llm.openai_backend import OpenAIBackend
@@ -39,41 +38,37 @@ from safegen_ros.verify.validator import Validator
 
 
 @settings(SUITE, max_examples=100)
-@given(strategies.SEEDS, st.booleans(), st.booleans())
-def test_whatever_is_chosen_the_plan_is_safe(seed: int, go_on: bool, avoid_visited: bool) -> None:
+@given(strategies.SEEDS)
+def test_whatever_is_chosen_the_plan_is_safe(seed: int) -> None:
     rng = random.Random(seed)
     problem = strategies.toggles(rng) if seed % 2 else strategies.generated(rng)
     own = plan_syntax(InstructStyle(), problem)
-    choices = StepChoices(Shield(problem), own, go_on=go_on, avoid_visited=avoid_visited)
+    choices = StepChoices(Shield(problem), own)
     shield = Shield(problem)
-    situation, seen, answer = shield.start, {shield.start}, ''
+    situation, seen = shield.start, {shield.start}
     for _ in range(8):
-        steps, finished = shield.steps(situation), shield.finished(situation)
         if choices.ending is not TextEnding.CUT:
             break
-        fresh = {s: a for s, a in steps.items() if a not in seen} if avoid_visited else steps
-        expected = {str(s) for s in fresh}
-        assert {*choices.offered} == expected | ({END} if finished else set())
+        steps = shield.steps(situation)
+        assert {*choices.offered} == {str(s) for s, a in steps.items() if a not in seen}
         answer = rng.choice(choices.offered)
         choices.take(f' {answer}\n')
-        if answer != END:
-            situation = steps[parse_plan(answer).steps[0]]
-            seen.add(situation)
+        situation = steps[parse_plan(answer).steps[0]]
+        seen.add(situation)
         assert choices.situation == situation
     assert InstructStyle().plan_text(choices.text, problem) == str(choices.plan)
     verdict = Validator(problem).verify(choices.plan)
     if choices.ending is TextEnding.FINISHED:
         assert verdict.ok
-        assert go_on == (answer == END)
     elif choices.ending is TextEnding.STUCK:
         assert not verdict.ok
-        assert not {*shield.steps(situation).values()} - (seen if avoid_visited else set())
+        assert not {*shield.steps(situation).values()} - seen
     else:
         assert choices.offered
     assert bool(choices.offered) == (choices.ending is TextEnding.CUT)
 
 
-@pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.', END])
+@pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.'])
 def test_an_answer_that_was_not_offered_changes_nothing(answer: str) -> None:
     problem = llm_small.lamps()
     choices = StepChoices(Shield(problem), plan_syntax(InstructStyle(), problem))
@@ -93,7 +88,6 @@ def test_a_solution_ends_the_plan() -> None:
     choices = StepChoices(Shield(problem), plan_syntax(llm_small.style('words'), problem))
     for text in ('off object1', 'on object2'):
         assert text in choices.offered
-        assert END not in choices.offered
         choices.take(text)
     assert choices.ending is TextEnding.FINISHED
     assert str(choices.plan) == '(off l1)\n(on l11)'

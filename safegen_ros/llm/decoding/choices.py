@@ -28,10 +28,6 @@ from safegen_ros.llm.decoding.shield import TextEnding
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation
 
-END = '[end]'
-"""The choice that ends a plan; brackets are in no name of PDDL, so that no step is called so."""
-
-
 MAX_STEPS = 200
 """The longest plan that is asked for; each of its steps is a request."""
 
@@ -40,7 +36,7 @@ TRIES = 3
 
 
 class StepChoices:
-    """Follows one plan of one problem, choice by choice.
+    """Follows one plan of one problem, choice by choice, and leads it nowhere twice.
 
         choices = StepChoices(Shield(problem), syntax(style, problem))
         while choices.ending is Ending.CUT:
@@ -48,22 +44,11 @@ class StepChoices:
 
     Args:
         syntax: how steps are written.
-        go_on: whether a plan may go on where it could end.
-        avoid_visited: whether to leave out steps back to a situation that the plan has been in.
     """
 
-    def __init__(
-        self,
-        shield: Shield,
-        syntax: PlanSyntax,
-        *,
-        go_on: bool = False,
-        avoid_visited: bool = False,
-    ) -> None:
+    def __init__(self, shield: Shield, syntax: PlanSyntax) -> None:
         self._shield = shield
         self._syntax = syntax
-        self._go_on = go_on
-        self._avoid = avoid_visited
         self._steps: list[Step] = []
         self._situation = shield.start
         self._visited = {shield.start}
@@ -108,29 +93,20 @@ class StepChoices:
                 f'{len(self._choices)} steps: ask again, or use a server that keeps to choices'
             )
         step, self._situation = found
-        if step is None:
-            self.ending = TextEnding.FINISHED
-        else:
-            self._steps.append(step)
-            self._visited.add(self._situation)
+        self._steps.append(step)
+        self._visited.add(self._situation)
         self._choices = self._offer()
 
-    def _offer(self) -> dict[str, tuple[Step | None, Situation]]:
-        """The choices, each with the step, if it is one, and where it leads."""
-        if self.ending is not TextEnding.CUT:
-            return {}
-        finished = self._shield.finished(self._situation)
-        if finished and not self._go_on:
+    def _offer(self) -> dict[str, tuple[Step, Situation]]:
+        """The choices, each with the step and where it leads."""
+        if self._shield.finished(self._situation):
             self.ending = TextEnding.FINISHED
             return {}
-        steps = self._shield.steps(self._situation)
-        if self._avoid:
-            steps = {s: after for s, after in steps.items() if after not in self._visited}
-        found: dict[str, tuple[Step | None, Situation]] = {
-            self._syntax.step(step): (step, after) for step, after in steps.items()
+        found = {
+            self._syntax.step(step): (step, after)
+            for step, after in self._shield.steps(self._situation).items()
+            if after not in self._visited
         }
-        if finished:
-            found[END] = None, self._situation
         if not found:
             self.ending = TextEnding.STUCK
         return found
@@ -167,7 +143,7 @@ class ChoiceGuide:
 
     def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
         """A plan of admissible steps only; see `Guide.shielded`."""
-        choices = StepChoices(self._shield, self._syntax, avoid_visited=True)
+        choices = StepChoices(self._shield, self._syntax)
         while choices.ending is TextEnding.CUT and len(choices.plan) < self._max_steps:
             offered = choices.offered
             choices.take(

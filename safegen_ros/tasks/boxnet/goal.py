@@ -273,18 +273,11 @@ class BoxnetMonitor:
 
 
 class BoxnetCell(PacedCell):
-    """Arms that are points in a table, and do what the rules of the world say.
+    """Arms that are points in a table, and do what the rules of the world say."""
 
-    Args:
-        disturb: what becomes of the world after a step, from the state that it should have led to;
-            for rehearsing faults.
-    """
-
-    def __init__(
-        self, task: Task, setup: CellSetup, disturb: Callable[[State], State] = lambda state: state
-    ) -> None:
+    def __init__(self, task: Task, setup: CellSetup) -> None:
         super().__init__(setup)
-        self._task, self._state, self._disturb = task, task.start, disturb
+        self._task, self._state = task, task.start
 
     def prepare(self, objects: Sequence[str], init: Atoms) -> None:
         """Puts all where the task has it; raises `Canceled` where the cell was stopped."""
@@ -301,7 +294,7 @@ class BoxnetCell(PacedCell):
         reached = after
 
         def become() -> None:
-            self._state = self._disturb(reached)
+            self._state = reached
 
         return become
 

@@ -42,9 +42,8 @@ MOST_NODES = 20_000
 RESTARTS = 20
 """Searches for each number of steps, each in another order; what one misses, another may find."""
 
-_MORE, _FEW = 24, 4
-"""Lengths of plans that are tried, from the lower bound on; few, with few searches for each, where
-it is to be soon."""
+_MORE = 24
+"""Lengths of plans that are tried, from the lower bound on."""
 
 _EXPANSIONS = 200
 """Of the planner of the paper, which is asked, too, where the plan may not be the shortest."""
@@ -52,18 +51,10 @@ _EXPANSIONS = 200
 _Item = TypeVar('_Item')
 
 
-def solve(
-    task: Task,
-    most_nodes: int = MOST_NODES,
-    *,
-    soon: bool = False,
-    over: Callable[[], bool] = never,
-) -> MapSolution:
+def solve(task: Task, *, over: Callable[[], bool] = never) -> MapSolution:
     """A plan of few steps, of the fewest where `certified`; idle arms are ignored.
 
     Args:
-        most_nodes: of the search for each number of steps; fewer give longer plans sooner.
-        soon: whether to give up where a plan is hard to find, and to take a longer one.
         over: asked again and again: whether to stop.
 
     Raises:
@@ -73,34 +64,31 @@ def solve(
     if is_spatial(task):
         from safegen_ros.tasks.boxnet.spatial.planning import solve_spatial
 
-        return solve_spatial(task, most_nodes, soon=soon, over=over)
+        return solve_spatial(task, over=over)
     proof = certificate(task)
     if proof is not None:
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
     routes = Routes(task)
-    bound = _lower_bound(routes, most_nodes, over)
-    more, restarts = (_FEW, _FEW) if soon else (_MORE, RESTARTS)
-    plan = _shortest(routes, range(bound, bound + more), restarts, most_nodes, over)
-    if not soon and (plan is None or len(plan) > bound):
+    bound = _lower_bound(routes, over)
+    plan = _shortest(routes, range(bound, bound + _MORE), over)
+    if plan is None or len(plan) > bound:
         other = plan_as_paper(task, most=_EXPANSIONS, over=over)
         if other is not None and (plan is None or len(other) < len(plan)):
             plan = other
-    return checked(task, plan, bound, bound + more - 1)
+    return checked(task, plan, bound, bound + _MORE - 1)
 
 
-def _shortest(
-    routes: Routes, lengths: range, restarts: int, most_nodes: int, over: Callable[[], bool]
-) -> Plan | None:
+def _shortest(routes: Routes, lengths: range, over: Callable[[], bool]) -> Plan | None:
     for steps in lengths:
-        for seed in range(restarts):
+        for seed in range(RESTARTS):
             stop_if(over, routes.task)
-            search = _Search(routes, steps, most_nodes // RESTARTS, seed=seed)
+            search = _Search(routes, steps, MOST_NODES // RESTARTS, seed=seed)
             if search.found():
                 return search.plan()
     return None
 
 
-def _lower_bound(routes: Routes, most_nodes: int, over: Callable[[], bool]) -> int:
+def _lower_bound(routes: Routes, over: Callable[[], bool]) -> int:
     """The fewest steps if nothing could collide; fewer where the search for them grows too long."""
     task = routes.task
     pairs = enumerate(task.start.objects)
@@ -110,8 +98,8 @@ def _lower_bound(routes: Routes, most_nodes: int, over: Callable[[], bool]) -> i
     )
     while True:
         stop_if(over, routes.task)
-        search = _Search(routes, bound, most_nodes, free=True)
-        if search.found() or search.nodes > most_nodes:
+        search = _Search(routes, bound, MOST_NODES, free=True)
+        if search.found() or search.nodes > MOST_NODES:
             return bound
         bound += 1
 

@@ -38,25 +38,14 @@ MOST_NODES = 8_000
 RESTARTS = 4
 """Searches for each number of steps, each in another order."""
 
-_SOONER = 10
-"""So many times fewer steps are looked at to have a plan soon."""
-
 _MORE = 16
 """Steps above the bound that are tried."""
 
 
-def solve_spatial(
-    task: SpatialTask,
-    most_nodes: int = MOST_NODES,
-    *,
-    soon: bool = False,
-    over: Callable[[], bool] = never,
-) -> MapSolution:
+def solve_spatial(task: SpatialTask, *, over: Callable[[], bool] = never) -> MapSolution:
     """A plan of few steps by the rules of the depth of a task, of the fewest where `certified`.
 
     Args:
-        most_nodes: steps that are looked at for each number of steps.
-        soon: whether to give up early where a plan is hard to find, and to take a longer one.
         over: asked again and again: whether to stop.
 
     Raises:
@@ -68,7 +57,7 @@ def solve_spatial(
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
     bounds = Bounds(task)
     bound = bounds.of(task.start)
-    plan = _shortest(bounds, bound, most_nodes // _SOONER if soon else most_nodes, over)
+    plan = _shortest(bounds, bound, over)
     if plan is None or len(plan) > bound:
         other = plan_as_paper(task, over=over)
         if other is not None and (plan is None or len(other) < len(plan)):
@@ -123,11 +112,11 @@ class Bounds:
         return max(most, *alone, 0) if needed else most
 
 
-def _shortest(bounds: Bounds, bound: int, most_nodes: int, over: Callable[[], bool]) -> Plan | None:
+def _shortest(bounds: Bounds, bound: int, over: Callable[[], bool]) -> Plan | None:
     for steps in range(bound, bound + _MORE):
         for seed in range(RESTARTS):
             stop_if(over, bounds.task)
-            search = _Search(bounds, most_nodes // RESTARTS, seed)
+            search = _Search(bounds, MOST_NODES // RESTARTS, seed)
             plan = search.within(bounds.task.start, steps)
             if plan is not None:
                 return plan
