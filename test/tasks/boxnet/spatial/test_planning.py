@@ -134,7 +134,7 @@ def test_a_model_plans_whole_and_step_by_step_inside_the_loop(depth: StepRules) 
     backend = ScriptedPlanner(lambda messages, sampling: next(answers))
     done = plan_with_model(task, backend, Sampling(0.0), PlannerOptions(attempts=2))
     assert done.judged.verdict.ok
-    assert 'Robot 0 and Robot 1 collide' in backend.asked[1][-1]['content']
+    assert 'Robot 0 and Robot 1 collide' in backend.asked[1][0][-1]['content']
     steps = iter(plan)
     backend = ScriptedPlanner(lambda messages, sampling: step_json(next(steps)))
     done = plan_with_model(task, backend, Sampling(0.0), PlannerOptions(mode=NEXT))
