@@ -98,14 +98,12 @@ def measure_folder(
     texts = _texts(folder)
     rng = Random(seed)  # noqa: S311
     found = CollectionShares(folder.name or str(folder))
-    domains: dict[str, list[Path]] = {}
     read: dict[Path, Domain | None] = {}
     paths = [path for path, text in texts.items() if pddl_kind(text) == 'domain']
     for path in _drawn(_once(paths, texts), most, rng):
         told(str(path))
         read[path] = _read(found.domains, path, partial(read_domain, texts[path], str(path)))
-    for path in paths:
-        domains.setdefault(_name(texts[path]), []).append(path)
+    domains = _by_name(paths, texts)
     paths = [path for path, text in texts.items() if pddl_kind(text) == 'problem']
     for path in _drawn(_once(paths, texts), most, rng):
         told(str(path))
@@ -114,11 +112,10 @@ def measure_folder(
         except PddlError as error:
             found.problems.refuse(reason_of(error), str(path))
             continue
-        near = sorted(domains.get(wanted, ()), key=lambda d: _distance(path, d))
-        if not near:
+        nearest = _nearest(domains.get(wanted, ()), path)
+        if nearest is None:
             found.unpaired.refuse(NO_DOMAIN, str(path))
             continue
-        nearest = near[0]
         if nearest not in read:
             read[nearest] = _read(
                 Share(), nearest, partial(read_domain, texts[nearest], str(nearest))
@@ -129,6 +126,24 @@ def measure_folder(
         else:
             _read(found.problems, path, partial(read_problem, texts[path], domain, str(path)))
     return found
+
+
+def pairs(folder: Path, any_name: bool = False) -> Iterator[tuple[Path, Path]]:
+    """The problems of a folder that have a domain there, each after the nearest one of its name.
+
+    Args:
+        folder: a collection.
+        any_name: whether a problem without one goes with the nearest domain of any name.
+    """
+    texts = _texts(folder)
+    paths = [path for path, text in texts.items() if pddl_kind(text) == 'domain']
+    domains = _by_name(paths, texts)
+    problems = [path for path, text in texts.items() if pddl_kind(text) == 'problem']
+    for path in _once(problems, texts):
+        near = domains.get(_name(texts[path], ':domain'), ())
+        nearest = _nearest(near or (paths if any_name else ()), path)
+        if nearest is not None:
+            yield nearest, path
 
 
 def _texts(folder: Path) -> dict[Path, str]:
@@ -181,10 +196,22 @@ def reason_of(error: PddlError) -> str:
     return text if text.startswith(_NAMED) else _OWN.sub('...', text)
 
 
-def _name(text: str) -> str:
-    """The name of a domain."""
-    match = re.search(r'\(\s*domain\s+([^\s()]+)', text, re.IGNORECASE)
+def _by_name(paths: Sequence[Path], texts: Mapping[Path, str]) -> dict[str, list[Path]]:
+    """The domains of each name."""
+    domains: dict[str, list[Path]] = {}
+    for path in paths:
+        domains.setdefault(_name(texts[path], 'domain'), []).append(path)
+    return domains
+
+
+def _name(text: str, word: str) -> str:
+    """The name that a domain has, or that a problem asks for."""
+    match = re.search(rf'\(\s*{word}\s+([^\s()]+)', text, re.IGNORECASE)
     return match[1].lower() if match else ''
+
+
+def _nearest(domains: Sequence[Path], problem: Path) -> Path | None:
+    return min(domains, key=lambda domain: _distance(problem, domain), default=None)
 
 
 def _distance(problem: Path, domain: Path) -> tuple[int, bool, int, str]:

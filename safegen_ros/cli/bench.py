@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
-from rich.markup import escape
 
 from safegen_ros.cli import boxnet, household, planetarium
+from safegen_ros.cli.bench_collections import language, solve
 from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.cli.progress import bars, stages
 from safegen_ros.console.viser_workarounds import keep_compact
@@ -39,6 +38,8 @@ for _name, _benchmark, _help in (
     ('planetarium', planetarium.app, 'Text to PDDL: dataset and score.'),
 ):
     app.add_typer(_benchmark, name=_name, help=_help, rich_help_panel='Benchmarks of other papers')
+for _verb in (language, solve):
+    app.command()(_verb)
 
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of problems and plans')]
 Out = Annotated[
@@ -125,54 +126,6 @@ def planner(
     with _outcomes(console, total) as notify:
         report = measure(asked, folder, notify)
     _finish(report, folder, console)
-
-
-@app.command()
-def language(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(exists=True, file_okay=False, help='collections of PDDL files'),
-    ],
-    most: Annotated[
-        int,
-        typer.Option(
-            '--sample', min=0, help='domains, and problems, to draw from each folder (0: all)'
-        ),
-    ] = 0,
-    reasons: Annotated[int, typer.Option(min=0, help='number of frequent refusals to show')] = 30,
-    as_json: Annotated[
-        bool, typer.Option('--json', help='print one JSON object and nothing else')
-    ] = False,
-    seed: Seed = 0,
-) -> None:
-    """How many PDDL domains and problems of your collections are read, and why others are not.
-
-    A text that is in a folder twice counts once. No collection is shipped. The intervals are
-    Wilson's, 95 %.
-    """
-    from safegen_ros.benchmarks import language as shares
-
-    console = Console()
-    with console.status('reading') as status:
-        told = (lambda path: None) if as_json else (lambda path: status.update(escape(path[-70:])))
-        found = [shares.measure_folder(each, most, seed, told) for each in folders]
-    if as_json:
-        print(json.dumps(shares.as_values(found)))
-        return
-    whole = shares.total(found)
-    rows = [
-        (each.name, *map(shares.share_text, (each.domains, each.problems)))
-        for each in (*found, *([whole] if len(found) > 1 else []))
-    ]
-    console.print(table('', ('collection',), ('domains read', 'problems read'), rows))
-    kinds = (('domain', whole.domains), ('problem', whole.problems), ('not paired', whole.unpaired))
-    refused = [
-        (kind, escape(reason), str(count))
-        for kind, share in kinds
-        for reason, count in share.reasons.most_common(reasons)
-    ]
-    if refused:
-        console.print(table('', ('refused', 'reason'), ('files',), refused))
 
 
 @planetarium.app.command('speed')
