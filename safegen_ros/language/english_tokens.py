@@ -12,7 +12,7 @@ from safegen_ros.language.phrases import plain
 from safegen_ros.language.placed import Place
 from safegen_ros.pddl.sexpr import MAX_TEXT
 
-_TOKEN = re.compile(r'\s+|"[^"\s]*"|[A-Za-z0-9_?][A-Za-z0-9_\-]*|[.,:()\-]', re.ASCII)
+_TOKEN = re.compile(r'\s+|"[^"\s]*"|[A-Za-z0-9_?@][A-Za-z0-9_\-]*|[.,:()\-]', re.ASCII)
 
 _BULLETS = frozenset('*+\u2022\u2023\u25e6\u25aa\u00b7\u2013\u2014\u2212')
 """What may stand before an item instead of `-`: stars, dots and dashes of other kinds."""

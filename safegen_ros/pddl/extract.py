@@ -191,6 +191,7 @@ class _Prose:
         self._arity = {name: len(action.parameters) for name, action in actions.items()}
         self._longest = 2 * max(map(len, actions), default=0)
         self._objects = problem.objects
+        self._bare = {name.lstrip('@') for name in problem.objects}
 
     def is_step(self, line: str) -> bool:
         """Whether a line is one step of the problem, as far as the names of it go."""
@@ -220,7 +221,7 @@ class _Prose:
         return any(map(self._is_name, beside))
 
     def _is_name(self, word: str) -> bool:
-        if word in self._arity or word in self._objects:
+        if word in self._arity or word in self._bare:
             return True
         return len(word) <= self._longest and bool(get_close_matches(word, self._arity, 1, 0.75))
 
@@ -229,7 +230,7 @@ class _Prose:
         for place, word in enumerate(words):
             arity = self._arity.get(word, -1)
             objects = words[place + 1 : place + 1 + arity]
-            if arity > 0 and len(objects) == arity and all(o in self._objects for o in objects):
+            if arity > 0 and len(objects) == arity and all(o in self._bare for o in objects):
                 return True
             if arity == 0 and all(other.isdigit() for other in words if other != word):
                 return True
@@ -237,7 +238,7 @@ class _Prose:
 
 
 _NO_LETTER = re.compile(r'[^a-z0-9_-]')
-_WORD = re.compile(r'[a-z0-9_][a-z0-9_-]*')
+_WORD = re.compile(r'[a-z0-9_][a-z0-9_-]*')  # a name but for an `@` before it
 
 
 def _plain(line: str) -> str:

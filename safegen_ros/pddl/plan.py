@@ -24,6 +24,7 @@ MAX_PLAN_TEXT = 1 << 20
 """Longest plan text that is read [characters]."""
 
 _NAME = r'[A-Za-z0-9_][\w\-]*'
+_OBJECT = rf'@?{_NAME}'
 _TIME = r'\d{1,20}(?:\.\d{0,20})?'
 
 _GRAMMAR = re.compile(
@@ -31,17 +32,17 @@ _GRAMMAR = re.compile(
     (?P<space>\s+) | (?P<comment>;[^\n]*)
     | (?:(?P<stamp>{_TIME}) | [Ss][Tt][Ee][Pp]\s+(?P<number>\d{{1,20}}))\s*:
     | \[\s*(?:(?P<bracket>{_TIME}) | D\s*:\s*(?P<duration>{_TIME})\s*;\s*C\s*:\s*{_TIME})\s*\]
-    | \(\s*(?P<step>{_NAME}(?:\s+{_NAME})*)\s*\)
+    | \(\s*(?P<step>{_NAME}(?:\s+{_OBJECT})*)\s*\)
     """,
     re.VERBOSE | re.ASCII,
 )
 
 _STAMP = re.compile(_TIME, re.ASCII)
 _LASTING = re.compile(
-    rf'[ \t]*(?P<step>\({_NAME}(?:[ \t]+{_NAME})*\))[ \t]*\[(?P<duration>{_TIME})\][ \t\r]*',
+    rf'[ \t]*(?P<step>\({_NAME}(?:[ \t]+{_OBJECT})*\))[ \t]*\[(?P<duration>{_TIME})\][ \t\r]*',
     re.ASCII,
 )
-_LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_NAME})*\)[ \t\r]*', re.ASCII)
+_LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_OBJECT})*\)[ \t\r]*', re.ASCII)
 
 _HAS_DURATION = re.compile(rf'\)[ \t]*\[\s*(?:D\s*:\s*)?{_TIME}', re.ASCII)
 

@@ -15,17 +15,18 @@ from itertools import takewhile
 from typing import Any
 
 _NAME = r'[A-Za-z0-9_][\w\-]*'
+_OBJECT = rf'@?{_NAME}'
 _TIME = r'\d{1,20}(?:\.\d{0,20})?'
 
-_STEP = re.compile(rf'\(\s*{_NAME}(?:\s+{_NAME})*\s*\)', re.ASCII)
-_WORDS = rf'{_NAME}(?:[ \t]+{_NAME})*'
+_STEP = re.compile(rf'\(\s*{_NAME}(?:\s+{_OBJECT})*\s*\)', re.ASCII)
+_WORDS = rf'{_NAME}(?:[ \t]+{_OBJECT})*'
 _FF = re.compile(rf'(step[ \t]+)?(\d{{1,9}})[ \t]*:[ \t]*({_WORDS})', re.A | re.I)
 _CALL = re.compile(
-    rf'(?:({_TIME}):[ \t]*)?({_NAME})(\([ \t]*(?:{_NAME}(?:[ \t]*,[ \t]*{_NAME})*)?[ \t]*\))?'
+    rf'(?:({_TIME}):[ \t]*)?({_NAME})(\([ \t]*(?:{_OBJECT}(?:[ \t]*,[ \t]*{_OBJECT})*)?[ \t]*\))?'
     rf'(?:[ \t]+(\[{_TIME}\]))?',
     re.ASCII,
 )
-_LISTED = re.compile(rf'(?:SequentialPlan\(\[|\[)({_NAME}[\w\- \t,()]*)(?:\]\)|\])', re.ASCII)
+_LISTED = re.compile(rf'(?:SequentialPlan\(\[|\[)({_NAME}[\w@\- \t,()]*)(?:\]\)|\])', re.ASCII)
 _COMMA = re.compile(r',(?![^()]*\))')  # between calls, not inside one
 _COUNTED = re.compile(rf'({_WORDS})[ \t]+\(\d{{1,9}}\)', re.ASCII)
 

@@ -36,14 +36,18 @@ _TOKEN_OR_COMMENT = re.compile(rf'{_COMMENT.pattern}|{_TOKEN.pattern}', re.ASCII
 _NAMES = re.compile(r'(?<![^\s()])[^\s();?:]+', re.ASCII)
 _CAPITALS = re.compile(r'(?<![^\s();?])[^\s();?A-Z]*[A-Z][^\s();?]*', re.ASCII)  # as a token
 _GLUED = re.compile(r'(?<=[^\s()])\?', re.ASCII)  # a variable starts where its '?' stands
-_NAME = re.compile(r'[a-z0-9_][a-z0-9_\-]*\Z')
+_NAME = re.compile(r'@?[a-z0-9_][a-z0-9_\-]*\Z')
 
+_OBJECTS = ('object', 'constant')
 _HIDING = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]')
 """Characters by which a comment could show as a line of PDDL that is not read."""
 
 
 def is_name(text: str) -> bool:
-    """Whether a lower-case word is a name; unlike in the PDDL reports it may start with a digit."""
+    """Whether a lower-case word is a name; unlike in the PDDL reports it may start with a digit.
+
+    That of an object may start with `@`, as those of pddlstream do.
+    """
     return _NAME.match(text) is not None
 
 
@@ -200,7 +204,7 @@ class Reader(Reports):
     def name(self, group: Group, index: int, what: str) -> str:
         """An item that must be a name."""
         item = group.items[index]
-        if isinstance(item, str) and is_name(item):
+        if isinstance(item, str) and is_name(item) and (item[0] != '@' or what in _OBJECTS):
             return item
         raise self.error_in(
             group,

@@ -125,7 +125,7 @@ def _declared(reader: Reader, group: Group, index: int, what: str) -> str:
         if isinstance(before, str) and before.startswith('?'):
             cure += f'; for a type write {before[:40].rstrip("-")} - {text[:40]}'
         raise reader.error_in(group, index, f'{text[:40]!r} is not a variable', cure)
-    if not is_name(text[1:]):
+    if not is_name(text[1:]) or text[1] == '@':
         raise reader.error_in(
             group,
             index,
@@ -151,7 +151,7 @@ def _type(
         for number, part in enumerate(parts, start=1):
             _check_declared(reader, item, number, part, types)
         return either.join(sorted(set(parts)))
-    if not isinstance(item, str) or not is_name(item):
+    if not isinstance(item, str) or not is_name(item) or item[0] == '@':
         return reader.name(group, index, 'a type')
     _check_declared(reader, group, index, item, types)
     return item

@@ -83,7 +83,7 @@ def without_words(
 
 
 def _replaced(text: str, old: str, new: str) -> str:
-    return re.sub(rf'(?<![\w?-]){re.escape(old)}(?![\w-])', new, text)
+    return re.sub(rf'(?<![\w@?-]){re.escape(old)}(?![\w-])', new, text)
 
 
 def _uses(problem: Problem, done: AtomFormula) -> list[Action]:

@@ -39,7 +39,9 @@ _LARGEST = 1_000_000_000  # number that floats hold finely enough
 
 def term(name: str) -> str:
     """A term under a name that VAL takes for nothing else."""
-    return f'?v-{name[1:]}' if name.startswith('?') else f'o-{name}'
+    if name.startswith('?'):
+        return f'?v-{name[1:]}'
+    return f'o-{name.replace("@", "-")}'  # no name starts with a dash
 
 
 def function(read: AtomFormula) -> AtomFormula:

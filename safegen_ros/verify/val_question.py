@@ -57,7 +57,7 @@ def question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
         problem,
         name=f'q-{problem.name}',
         domain=_domain(problem.domain),
-        objects={f'o-{name}': _type(kind) for name, kind in problem.objects.items()},
+        objects={term(name): _type(kind) for name, kind in problem.objects.items()},
         init=frozenset(map(_fact, problem.init)),
         goal=_top(problem.goal),
         constraints=tuple(

@@ -423,3 +423,16 @@ def test_a_problem_may_name_another_domain_only_when_that_is_asked_for() -> None
     with pytest.raises(PddlError, match="for domain 'depots', not 'depot'"):
         read_problem(text, DEPOT)
     assert read_problem(text, DEPOT, any_name=True) == read_problem(_problem(), DEPOT)
+
+
+def test_an_object_may_start_with_an_at_sign_and_nothing_else_may() -> None:
+    text = '(define (domain d) (:types t) (:constants @sink - t) (:predicates (p ?x - t)) {})'
+    domain = read_domain(text.format('(:action a :effect (p @sink))'))
+    problem = read_problem(
+        '(define (problem one) (:domain d) (:objects @Cup - t) (:init (p @cup)) (:goal (p @sink)))',
+        domain,
+    )
+    assert set(problem.objects) == {'@sink', '@cup'}
+    for wrong in ('(:action @a :effect (p @sink))', '(:action a :parameters (?@x - t))'):
+        with pytest.raises(PddlError, match='is not a name'):
+            read_domain(text.format(wrong))

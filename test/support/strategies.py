@@ -232,7 +232,7 @@ def domain(rng: random.Random, derived: bool = False, numbers: bool = False) -> 
     """
     types = rng.choice(TYPE_TREES)
     named = KEYWORDS if rng.random() < 0.15 else {}
-    constants = {named.get('k1', 'k1'): kind(rng, types, ALL_OF)} if rng.random() < 0.4 else {}
+    constants = {named.get('k1', '@k1'): kind(rng, types, ALL_OF)} if rng.random() < 0.4 else {}
     predicates: dict[str, tuple[str, ...]] = {'flag': ()}
     for index in range(rng.randint(2, 4)):
         name = named.get(f'p{index}', f'p{index}')
