@@ -106,7 +106,7 @@ class Goal(Generic[Result]):
                 ) from error
             self._sent.cancel()
             raise SafegenError(
-                f'{error.message}, and was told to cancel: look at the cell before the next one',
+                f'{error.message}, and was cancelled: look at the cell before the next one',
                 late,
             ) from error
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Lists hard sentences and dead links in README, docs and the help of the verbs.
+"""Lists hard sentences and dead links in README, docs and help, and hard phrases in messages.
 
     .venv/bin/python scripts/prose.py            # the counts by page
     .venv/bin/python scripts/prose.py PAGE ...   # each finding of these pages
@@ -10,6 +10,7 @@ A sentence is hard when it has more than 30 words, or a phrase for which the fie
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HELP = ROOT / 'test' / 'golden' / 'help.txt'
+#: Prompts, training data and notes of studies: what was trained or printed with them stays.
+FIXED = (
+    'datasets',
+    'benchmarks',
+    'boxnet/prompts.py',
+    'household/react.py',
+    'household/scripted.py',
+    'household/tasks.py',
+    'pddl3/prompts',
+    'planetarium/description_parser.py',
+)
 LONGEST = 30  # words of a sentence
 
 PHRASES = {
@@ -101,6 +113,21 @@ def _phrases(text: str) -> Iterator[str]:
             yield f'{found[0]!r}, say {better}: {text}'
 
 
+def hard_messages() -> Iterator[str]:
+    """Phrases in the texts that the package prints or sends; docstrings are not among them."""
+    for path in sorted((ROOT / 'safegen_ros').rglob('*.py')):
+        if any(part in path.as_posix() for part in FIXED):
+            continue
+        tree = [*ast.walk(ast.parse(path.read_text(encoding='utf-8')))]
+        docs = {node.value for node in tree if isinstance(node, ast.Expr)}
+        for node in tree:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docs:
+                yield from (
+                    f'{path.relative_to(ROOT)}:{node.lineno}: {each}'
+                    for each in _phrases(node.value)
+                )
+
+
 def anchors(text: str) -> set[str]:
     """The names by which links reach the headings of a page, as GitHub makes them."""
     heads = re.findall(r'^#+ +(.*)$', _FENCE.sub('', text), re.MULTILINE)
@@ -139,6 +166,9 @@ def main() -> None:
         count = len([*findings(read(page))])
         total += count
         print(f'{count:5}  {page.relative_to(ROOT)}  {" ".join(dead_links(page))}')
+    for each in hard_messages():
+        total += 1
+        print(each)
     print(f'{total:5}  in all')
 
 

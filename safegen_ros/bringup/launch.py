@@ -77,7 +77,7 @@ def check_names(profile: str, context: LaunchContext) -> None:
     if not unknown:
         return
     told = ', '.join(f'{name} ({hint})' if hint else name for name, hint in unknown.items())
-    message = f'{profile} has no launch arguments of these names: {told}'
+    message = f'{profile} has no launch arguments with the names {told}'
     if profile == ARM_CELL and any(unknown.values()):
         raise BringupError(message)
     _LOG.warning(message)

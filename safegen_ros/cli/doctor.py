@@ -52,7 +52,7 @@ def doctor(
         bool, typer.Option('--json', help='print one JSON object on standard output')
     ] = False,
 ) -> None:
-    """Look at everything that a profile needs, and say what mends it. Nothing moves.
+    """Check the installation and suggest fixes. Nothing moves.
 
     The exit status is 0 when nothing is wrong and 1 otherwise.
     """

@@ -280,7 +280,7 @@ def _lines(status: StackStatus) -> list[str]:
         cure = f'  ({CURES[node.state]})' if node.state in CURES else ''
         lines.append(f'  {node.name:<24} {node.state or "not there"}{pid}{cure}')
     if status.stop is None:
-        lines.append('stop: not known, as no executor tells')
+        lines.append('stop: not known, as no executor answers')
     elif status.stop.stopped:
         lines.append(f'STOPPED since {status.stop.since}: {status.stop.reason}')
     else:
@@ -289,7 +289,7 @@ def _lines(status: StackStatus) -> list[str]:
     for goal in status.goals:
         lines.append(f'goal of {goal.action}: {goal.status} since {goal.since}, {goal.id}')
     for action in status.untold:
-        lines.append(f'goals of {action}: not known, as its server does not tell')
+        lines.append(f'goals of {action}: not known, as its server does not answer')
     if not status.goals and not status.untold:
         lines.append('no goal is under way')
     if status.log:

@@ -295,7 +295,7 @@ def _plan_title(goal: GoalView) -> str:
     if goal.running:
         return 'What the arm will do' if goal.executes else 'Proved plan (nothing will move)'
     if goal.code is ErrorCode.NONE:
-        return 'The plan, carried out' if goal.executes else 'Proved plan (not executed)'
+        return 'The executed plan' if goal.executes else 'Proved plan (not executed)'
     return f'The plan: {goal.step} of {len(goal.plan)} steps completed'
 
 

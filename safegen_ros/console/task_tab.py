@@ -160,10 +160,7 @@ class TaskTab:
             return
         if self._kind.value == WORDS:
             self._refuse('', bad=False)
-            told = (
-                'Say what is to be done with these. The goal of the problem is left out; its '
-                'rules stay.'
-            )
+            told = 'Describe the task. The goal of the problem is left out; its rules stay.'
             world = state_html(chosen.task.problem, chosen.task.problem.init, 'The world')
             self._seen.show(panel(told, world))
             self._offer(self._say, request_examples(chosen.task.problem))

@@ -65,7 +65,7 @@ def choose_cell(path: Path, problem: Problem, wanted: str = AUTO) -> CellChoice:
         require_same_actions(problem.domain, DOMAIN)
     except SafegenError as error:
         if wanted == AUTO:
-            why = f'the arm carries out {DOMAIN} only, and domain {name} has other actions'
+            why = f'the arm executes {DOMAIN} only, and domain {name} has other actions'
             return CellChoice(SYMBOLIC, why)
         raise _refused(path, error) from error
     if wanted == AUTO and count > scene.max_blocks:

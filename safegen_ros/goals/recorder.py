@@ -86,8 +86,7 @@ class RunStage(Enum):
         'the next one'
     )
     RUNNING = (
-        'the goal was told to cancel, but its end was not awaited: look at the cell before the '
-        'next one'
+        'the goal was cancelled, but its end was not awaited: look at the cell before the next one'
     )
     ENDED = 'the goal had ended, but the world was not compared with it'
 

@@ -216,7 +216,7 @@ def _scalar(placed: Placed) -> Scalar:
     if isinstance(value, (bool, float, str)):
         return value
     raise placed.error(
-        'an attribute must be a number, a text, true, false or a list of these', 'write one'
+        'an attribute must be a number, a text, true, false or a list of such values', 'write one'
     )
 
 

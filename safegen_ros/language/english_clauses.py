@@ -45,7 +45,7 @@ class CanonicalClauses:
         """Takes a name; unless any word may stand there, one of the sentences' is in quotes."""
         token = self._tokens.next
         if not self._is_name(token) and not (any_word and is_name(token.text.lower())):
-            cure = 'write a name, in double quotes if it is also a word of these sentences'
+            cure = 'write a name, in double quotes if it is also a word of the rules'
             raise self._tokens.unexpected(what, cure)
         self._tokens.take()
         return token.text.strip('"').lower(), token.place

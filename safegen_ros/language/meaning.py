@@ -318,7 +318,7 @@ class _Meaning:
         """What depends on the state alone."""
         if self._clause.way.momentary and (self._denied or kind != 'while'):
             raise RuleRefused(
-                'a constraint compares states, and cannot tell in which of them a step is made',
+                'a constraint compares states, and does not see in which of them a step is made',
                 "write how things must not be: 'b1 must never be on b2 while ...'",
             )
         if kind == 'only-while':

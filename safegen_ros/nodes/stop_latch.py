@@ -86,7 +86,7 @@ class StopLatch:
         if stored.state == MOVING:
             self._state = Stop(False, '', stored.count, stored.time)
             with suppress(OSError):  # the stored `moving` is no release either
-                self.stop(f'the executor ended while it carried out {stored.reason}')
+                self.stop(f'the executor ended while it executed {stored.reason}')
         return True
 
     def commission(self, arm: bool) -> bool:

@@ -367,4 +367,4 @@ class ProtectiveStop:
 
     def _interruption(self) -> str:
         cause = self._node.interruption.cause()
-        return f'{cause}, while a plan was carried out' if cause else ''
+        return f'{cause}, while a plan was executed' if cause else ''

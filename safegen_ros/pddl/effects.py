@@ -94,7 +94,7 @@ def _changed(scope: Scope, group: Group) -> AtomFormula:
         raise scope.reader.error(
             group,
             f'predicate {atom.predicate[:40]!r} is derived, and nothing but its rules states it',
-            'change what it is derived from',
+            'change the facts in its rules',
         )
     return atom
 

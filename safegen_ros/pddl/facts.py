@@ -45,7 +45,7 @@ def told_value(fact: Atom) -> tuple[Atom, Number]:
         ValueError: it is no such fact.
     """
     if len(fact) != 3 or not re.fullmatch(r'\([^\s()]+( [^\s()]+)*\)', fact[1]):
-        raise ValueError(f'{atom_text(fact)[:80]!a} does not tell the value of a function')
+        raise ValueError(f'{atom_text(fact)[:80]!a} does not state the value of a function')
     return tuple(fact[1][1:-1].split(' ')), value_of(fact[2])
 
 

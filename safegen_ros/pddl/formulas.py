@@ -69,7 +69,7 @@ _FOREIGN = {
     'implies': "did you mean 'imply'?",
     'iff': 'write (and (imply A B) (imply B A))',
     'xor': 'write (or (and A (not B)) (and B (not A)))',
-    **dict.fromkeys(('oneof', 'unknown'), 'state what is known; what is not stated is false'),
+    **dict.fromkeys(('oneof', 'unknown'), 'state every known fact; others are false'),
     'probabilistic': 'state the effect that is certain',
 }
 """Operators of other languages, with what to write instead."""

@@ -106,7 +106,7 @@ class NumberTable:
         if found is None:
             found = self._numbers[key] = len(self._tuples)
             if found > NUMBERS:
-                raise MemoryError('more values than a state can tell apart')
+                raise MemoryError('more values than a state can hold')
             self._tuples.append(key)
         return found
 

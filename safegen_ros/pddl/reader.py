@@ -379,7 +379,7 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
         if key == ':observe':
             raise reader.unsupported(
                 reader.locate(group, index), 'an action that senses (:observe)',
-                'observe between two plans, and plan with what is known',
+                'observe between two plans, and plan with known facts',
             )  # fmt: skip
         if key not in known or key in parts:
             raise reader.error_in(

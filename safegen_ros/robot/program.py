@@ -118,7 +118,7 @@ def parse_program(data: bytes, arm: ArmModel) -> Program:
         steps = tuple(_parse_step(each) for each in fields.objects('steps', MAX_STEPS))
         fields.end()
     except FieldError as error:
-        raise RobotError(f'the program: {error}: nothing of it is carried out') from error
+        raise RobotError(f'the program: {error}: nothing of it is executed') from error
     return Program(steps, arm)
 
 

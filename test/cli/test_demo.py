@@ -262,7 +262,7 @@ def test_a_bad_file_is_refused_before_anything_starts(
         (
             SMALL,
             ('--domain', 'changed.pddl', '--cell', 'twin'),
-            'is not the one that this robot cell carries out',
+            'is not the one that this robot cell executes',
         ),
         (SMALL, ('--format', 'jsn'), "did you mean 'json'?"),
         (SMALL, ('--strategy', 'model, magic'), "'magic' is no planner"),

@@ -149,7 +149,7 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(
 ) -> None:
     before = console.state.snapshot.look.joints
     screen.click('Approve')
-    screen.sees('The arm carries out step')
+    screen.sees('The arm executes step')
     wait_until(lambda: console.state.snapshot.look.joints != before, 'the motion of the arm')
     screen.page.keyboard.press('Escape')
     screen.sees('Everything is stopped')

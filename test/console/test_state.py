@@ -110,7 +110,7 @@ def test_a_plan_that_is_only_proved_is_never_shown_as_done() -> None:
     for each in shown:
         assert 'done' not in each.replace('sg-done', '')
         assert 'Goal: reached.' not in each
-        assert 'carried out' not in each
+        assert 'was executed' not in each
     assert 'Proved plan (nothing will move)' in shown[0]
     assert 'Proved plan (not executed)' in shown[1]
     assert 'Goal: not reached yet.' in shown[1]

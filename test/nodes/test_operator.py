@@ -76,7 +76,7 @@ def test_a_server_that_never_had_a_goal_says_so_at_once(
     monkeypatch.setattr(stack_status, 'LATCHED_S', 0.1)
     code, out, _ = safegen('status')
     assert code == 0
-    assert 'goals of dance: not known, as its server does not tell' in out
+    assert 'goals of dance: not known, as its server does not answer' in out
     assert 'no goal is under way' not in out
 
 

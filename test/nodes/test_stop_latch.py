@@ -91,7 +91,7 @@ def test_a_process_that_was_killed_in_a_motion_comes_back_stopped() -> None:
     process.killed()
     again = Process()
     assert again.latch.state.stopped
-    assert again.latch.state.reason == 'the executor ended while it carried out goal 1'
+    assert again.latch.state.reason == 'the executor ended while it executed goal 1'
     assert again.store.read().state == STOPPED
 
 

@@ -122,7 +122,7 @@ def test_the_page_tells_the_whole_run(tmp_path: Path) -> None:
         '✓ Done: two',
         '2 attempts were refused before anything moved (not a plan, breaks a rule).',
         'A plan of 2 steps by search was proved safe.',
-        'A symbolic cell, in which nothing moves, carried out 2 of 2 steps.',
+        'A symbolic cell, in which nothing moves, executed 2 of 2 steps.',
         'The world at the end, looked at once more, reaches the goal.',
         'block a is on block b'.replace(' a ', ' "a" '),
         '(always (not (on b a)))',

@@ -197,7 +197,7 @@ def test_what_comes_next_is_always_one_sentence(stage: str) -> None:
 def test_what_the_arm_does_next() -> None:
     moving = StackSituation('executing', index=2, total=8, step='put b1 on b2', after='pick up b3')
     assert next_words(moving) == (
-        'The arm carries out step 3 of 8: put b1 on b2; if the world is then as foreseen, step 4 '
+        'The arm executes step 3 of 8: put b1 on b2; if the world is then as foreseen, step 4 '
         'follows: pick up b3.'
     )
     last = StackSituation('executing', index=7, total=8, step='put b1 on b2')

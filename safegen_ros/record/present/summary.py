@@ -60,7 +60,7 @@ def moved(record: RunRecord) -> str:
     if not record.steps_done and not record.steps:
         return 'Nothing moved.'
     who = 'A symbolic cell, in which nothing moves,' if record.cell == SYMBOLIC else 'The arm'
-    return f'{who} carried out {record.steps_done} of {steps_in_all(record)} steps.'
+    return f'{who} executed {record.steps_done} of {steps_in_all(record)} steps.'
 
 
 def seen_words(cell: str) -> str:

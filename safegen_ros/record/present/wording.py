@@ -220,7 +220,7 @@ def _sentence(text: str) -> str:
 
 
 _ENDED = {
-    ErrorCode.NONE: 'It is done: the plan was carried out, and the world was as proved.',
+    ErrorCode.NONE: 'Done: the plan was executed, and the world was as proved.',
     ErrorCode.ATTEMPTS_EXHAUSTED: 'No plan could be proved safe, so nothing moved',
     ErrorCode.UNSOLVABLE: 'There is no plan that keeps every rule, so nothing moved',
     ErrorCode.AMBIGUOUS_REQUEST: 'The request can mean several things, so nothing was planned',
@@ -296,7 +296,7 @@ NEXT = {
     'approval': 'The plan is proved safe and waits for you: if you approve it, the arm begins with '
     'step 1 of {total}{first}; if you refuse, nothing moves.',
     'preparing': 'The plan is proved safe: the arm makes ready, then begins with step 1{first}.',
-    'executing': 'The arm carries out step {number} of {total}{first}; {then}.',
+    'executing': 'The arm executes step {number} of {total}{first}; {then}.',
     'replanning': 'The world is not as foreseen{why}: the arm stands still while a new plan is '
     'made and proved.',
     'stopped': 'Everything is stopped{why}: the arm holds still and takes no task until you reset '
@@ -312,7 +312,7 @@ def next_words(situation: StackSituation) -> str:
     """What will happen next, as one sentence; of a stage that is not known, that it is not."""
     s = situation
     if s.stage not in NEXT:
-        return f'What comes next is not known ({s.stage or "no stage was told"}).'
+        return f'What comes next is not known ({s.stage or "no stage was reported"}).'
     of = f' of {s.max_attempts}' if s.max_attempts else ''
     attempt = f'attempt {s.attempt}{of}' if s.attempt else 'an attempt'
     number = s.index + 1

@@ -94,9 +94,9 @@ class Guard:
             try:
                 hold(self._port, self._stop)
             except OSError as error:
-                _say(f'the arm may still move, and cannot be told to hold: {error}: cut its power')
+                _say(f'the arm may still move, and cannot be made to hold: {error}: cut its power')
                 return 1
-            _say('the arm was told to hold: the process that moved it had died, or hung')
+            _say('the arm holds: the process that moved it had died, or hung')
         return status if status >= 0 else 1
 
     def _follow(self) -> None:

@@ -141,7 +141,7 @@ class Session:
         while True:
             self._alive()
             if self._writer.failed:
-                return 'the client does not take what it is sent'
+                return 'the client does not read its messages'
             if self._watched.over and self._arm is not None:
                 return f'the agent did not run for {self._timeout:g} s'
             self._watched.restart()
@@ -150,7 +150,7 @@ class Session:
             ready = [descriptor for descriptor, _ in poll.poll(0 if late else _LOOK_MS)]
             if self._link.end in ready:
                 if not os.read(self._link.end, _CHUNK):
-                    return 'the agent was told to end'
+                    return 'the agent was asked to end'
                 guarded.timeout_s = self._timeout
                 guarded.restart()
             elif self._link.end is not None and guarded.over and self._arm is not None:
@@ -242,7 +242,7 @@ class Session:
             self._queries.submit(request.id, asks[request.op])
             return
         if self._motion.busy:
-            raise AgentError('busy', 'the arm carries out a program: wait for its end, or stop it')
+            raise AgentError('busy', 'the arm executes a program: wait for its end, or stop it')
         if isinstance(request, Ask):
             reset = arm.reset_stop if request.op == 'reset' else arm.rearm
             self._motion.submit(request.id, reset)

@@ -292,7 +292,7 @@ class MyCobot(Closing, Arm):
         error = self._port.ask_again('get_error_information')
         if error != 0:
             known = isinstance(error, int) and error > 0
-            what = f'error {error} ({error_text(error)})' if known else 'it tells no error code'
+            what = f'error {error} ({error_text(error)})' if known else 'it reports no error code'
             raise RobotError(f'{self._port.name}: after a motion the arm reports a fault: {what}')
 
     def _why_not_there(self, goal: Joints, now: Joints) -> str:

@@ -80,7 +80,7 @@ class AdaptiveGripper:
                 f'the gripper closed to {value} % and holds nothing: look where the block is'
             )
         if not on and value < GRIPPER_OPEN - 2 * GRIPPER_SETTLED:
-            raise RobotError(f'the gripper opened to {value} % only: look what it is caught in')
+            raise RobotError(f'the gripper opened to {value} % only: find the obstacle')
         return opening_of(value)
 
     def _rest(self) -> int:

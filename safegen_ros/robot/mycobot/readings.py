@@ -103,7 +103,7 @@ class ArmStatus:
             which = f'the servo of {" and ".join(self.released)}' if self.released else 'a servo'
             return f'{which} is released or does not answer: look at its cable, then reset the stop'
         if self.error is None:
-            return 'it does not tell its error code: switch it off and on'
+            return 'it reports no error code: switch it off and on'
         if self.error:
             return f'error {self.error} ({error_text(self.error)})'
         if self.joints is None:

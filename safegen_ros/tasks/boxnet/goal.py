@@ -118,7 +118,7 @@ class BoxnetGoal(OtherWorld):
         if not step_by_step:
             return plan_json(plan)
         if len(plan) > 1:
-            raise refused(f'{len(plan)} steps were sent where one is to be taken: send the next')
+            raise refused(f'{len(plan)} steps were sent instead of one: send the next')
         return step_json(plan[0]) if plan else ''
 
     def _plan(self, steps: Steps) -> Plan:

@@ -65,7 +65,7 @@ class TextHousehold:
         """Sets a scene up, and looks at it; raises as `load_scene`."""
         if setup:
             raise SafegenError(
-                f'{scene}: it is to be prepared by calls of AI2-THOR: run it there',
+                f'{scene}: only calls of AI2-THOR prepare it: run it there',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         self.world = load_scene(scene, setting)

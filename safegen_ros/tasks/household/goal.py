@@ -199,7 +199,7 @@ class HouseholdGoal(OtherWorld):
         if not steps:
             return ''
         if len(steps) > 1:
-            raise refused(f'{len(steps)} steps were sent where one is to be taken: send the next')
+            raise refused(f'{len(steps)} steps were sent instead of one: send the next')
         return str(action_of(self.worlds[-1], steps[0]))
 
     def monitor(self, steps: Steps, *, step_by_step: bool = False) -> HouseholdMonitor:

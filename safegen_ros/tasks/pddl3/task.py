@@ -293,8 +293,8 @@ def load_files(
     )
     if begun and begun != form:
         raise SafegenError(
-            f'{problem}: begins like a problem in {begun}, but is to be read as {form}: give '
-            f'--read-as {begun}, or a name that ends with {FORMATS[begun].suffix}',
+            f'{problem}: begins like a problem in {begun}, but its name or --read-as says {form}: '
+            f'give --read-as {begun}, or a name that ends with {FORMATS[begun].suffix}',
             ErrorCode.BAD_PDDL,
         )
     return load_task(
@@ -344,7 +344,7 @@ def verify_step(problem: Problem, answer: str | Plan) -> Verdict:
     if not plan.steps:
         return Verdict(Category.SUCCESS, 'nothing is done', -1, 0)
     if len(plan) > 1:
-        reason = f'{len(plan)} steps were given where one is to be taken: give the next one alone'
+        reason = f'{len(plan)} steps were given instead of one: give the next one alone'
         return Verdict(Category.FORMAT_ERROR, reason, 1, len(plan))
     shield = Shield(problem)
     admissible = shield.admissible(shield.start, plan.steps[0])

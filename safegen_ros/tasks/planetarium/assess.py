@@ -136,7 +136,7 @@ def _unsolved(problem: Problem, time_limit_s: float) -> AnswerAssessment | None:
     if wrong:
         return AnswerAssessment(
             Grade.INVALID_START,
-            f'the initial state is impossible, for {wrong}: mend it',
+            f'the initial state is impossible, for {wrong}: correct it',
             problem,
         )
     task = StripsTask.of(problem)

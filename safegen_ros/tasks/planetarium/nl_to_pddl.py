@@ -232,7 +232,7 @@ class _Reading:
             spoken = THOUGHT.sub('', text).strip()
             if spoken.startswith(QUESTION):
                 self._answered(answer)
-                return Question(spoken[len(QUESTION) :].strip() or 'What exactly is to be done?')
+                return Question(spoken[len(QUESTION) :].strip() or 'What exactly shall be done?')
             try:
                 problem = self._problem(text)
                 words = self._words(problem)
@@ -274,7 +274,7 @@ class _Reading:
             raise _Refused(_changed(start, problem))
         wrong = contradiction(request.domain.name, problem.init)
         if wrong:
-            raise _Refused(f'the initial state is impossible, for {wrong}: mend it')
+            raise _Refused(f'the initial state is impossible, for {wrong}: correct it')
         if dropped := left_out(request, problem):
             raise _Refused(f'{dropped}: leave out no part of the request')
         given = self._given(problem)

@@ -84,9 +84,7 @@ def read_request(text: str, domain: str = '', constraints: str = '', start: str 
             domain (`UNKNOWN_DOMAIN`), or PDDL that cannot be read, with its place.
     """
     if not text.strip():
-        raise SafegenError(
-            'the request is empty: say in words what is to be done', ErrorCode.EMPTY_TASK
-        )
+        raise SafegenError('the request is empty: describe the task in words', ErrorCode.EMPTY_TASK)
     if len(text) > MAX_REQUEST:
         raise SafegenError(
             f'the request has {len(text):,} characters, more than the limit of {MAX_REQUEST:,}: '

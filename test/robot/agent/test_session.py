@@ -308,7 +308,7 @@ def test_the_end_of_a_pipe_holds_the_arm(opened: Client, end: str) -> None:
         opened.ended()
         == {
             'to_agent': 'the client has closed the link',
-            'end': 'the agent was told to end',
+            'end': 'the agent was asked to end',
         }[end]
     )
     opened.assert_held()
@@ -354,7 +354,7 @@ def test_a_client_that_reads_nothing_cannot_keep_the_arm_moving(opened: Client) 
     while opened._thread.is_alive() and time.monotonic() < end:
         with contextlib.suppress(BlockingIOError):
             opened.send(ask)
-    assert opened.ended() == 'the client does not take what it is sent'
+    assert opened.ended() == 'the client does not read its messages'
     opened.assert_held()
 
 

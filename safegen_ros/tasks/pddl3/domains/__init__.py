@@ -145,6 +145,6 @@ def require_same_actions(domain: Domain, name: str) -> None:
         if ours.get(action) != domain.actions.get(action):
             raise SafegenError(
                 f'action {action!r} of domain {domain.name} is not the one that this robot cell '
-                f'carries out: leave the domain text out and use the built-in domain {name}',
+                f'executes: use --cell symbolic, or the built-in {name} without a domain text',
                 ErrorCode.UNSUPPORTED_SCENE,
             )

@@ -158,7 +158,7 @@ def wording_findings(wording: Wording, domain: Domain) -> Iterator[DomainFinding
             shapes[tuple(words)] = template
     for predicate in domain.predicates:
         if predicate not in wording.facts:
-            what = 'has no words, and is told as "... holds for ..."'
+            what = 'has no words, and reads "... holds for ..."'
             yield DomainFinding(f'wording of {predicate!r}: {what}: add two templates', note=True)
     yield from _noun_findings(wording, domain)
 
@@ -200,7 +200,7 @@ def _noun_findings(wording: Wording, domain: Domain) -> Iterator[DomainFinding]:
                         f'{place}: {noun!r} is that for {other!r} too: use another one'
                     )
     for kind in sorted(domain.types.keys() - wording.nouns.keys()):
-        what = 'there is none, and its objects are told as "of type ..."'
+        what = 'there is none, and its objects read "of type ..."'
         yield DomainFinding(
             f'wording: noun for {kind!r}: {what}: add singular and plural', note=True
         )
@@ -289,7 +289,7 @@ def problem_faults(kit: DomainKit, generated: GeneratedProblem) -> Iterator[str]
         yield 'the goal holds at the start: change what the generator draws'
     size = kit.measure(problem)
     if size != dict(generated.size):
-        what = f'measure tells the size {size}, drawn was {dict(generated.size)}'
+        what = f'measure returns the size {size}, drawn was {dict(generated.size)}'
         yield f'{what}: let the two agree'
 
 

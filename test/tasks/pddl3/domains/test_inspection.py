@@ -103,7 +103,7 @@ SPOILT = [
     (DRAW, "Step('take'", "Step('grab'", 'the witness fails: .*: build it so that it obeys'),
     (DRAW, 'robot = Robot(Delivery.of(instance))', 'return ()', 'the direct plan misses the goal'),
     (DRAW, "kinds.count('thing')}", "kinds.count('place')}",
-     r"measure tells the size \{'places': 3, 'things': 3\}, drawn was"),
+     r"measure returns the size \{'places': 3, 'things': 3\}, drawn was"),
     (DRAW, 'rng.choice(places)', '__import__("random").choice(places)', 'the same seed gives two'),
     (FAMILIES, 'robot.deliver(leaving)\n', '\n', "'never-together', seed .: the witness fails"),
     (FAMILIES, 'within {len(robot.steps)}', 'within {len(robot.steps) + 99}',
