@@ -147,7 +147,7 @@ class NumberTable:
             return self._reading((expression.predicate, *expression.terms))
         if isinstance(expression, Arithmetic):
             parts = [self.evaluation(part) for part in expression.parts]
-            return _OPERATIONS[expression.operator](parts, expression_text(expression))
+            return _OPERATIONS[expression.operator](parts, expression)
         constant = exact(expression)
         return lambda values: constant
 
@@ -312,10 +312,12 @@ def _divided(left: Number, right: Number) -> Number:
     return whole(Fraction(left, right))
 
 
-def _chain(step: Callable[[Number, Number], Number]) -> Callable[[list[Evaluate], str], Evaluate]:
+def _chain(
+    step: Callable[[Number, Number], Number],
+) -> Callable[[list[Evaluate], Expression], Evaluate]:
     """An operator over the results of its parts, from the left."""
 
-    def build(parts: list[Evaluate], text: str) -> Evaluate:
+    def build(parts: list[Evaluate], whole: Expression) -> Evaluate:
         first, *others = parts
         if len(others) == 1:
             (second,) = others
@@ -332,20 +334,20 @@ def _chain(step: Callable[[Number, Number], Number]) -> Callable[[list[Evaluate]
     return build
 
 
-def _minus(parts: list[Evaluate], text: str) -> Evaluate:
+def _minus(parts: list[Evaluate], whole: Expression) -> Evaluate:
     if len(parts) == 1:
         return lambda values: -parts[0](values)
-    return _chain(operator.sub)(parts, text)
+    return _chain(operator.sub)(parts, whole)
 
 
-def _quotient(parts: list[Evaluate], text: str) -> Evaluate:
-    evaluate = _chain(_divided)(parts, text)
+def _quotient(parts: list[Evaluate], whole: Expression) -> Evaluate:
+    evaluate = _chain(_divided)(parts, whole)
 
     def divide(values: Values) -> Number:
         try:
             return evaluate(values)
         except ZeroDivisionError:
-            raise NoNumber(f'{text} divides by zero') from None
+            raise NoNumber(f'{expression_text(whole)} divides by zero') from None
 
     return divide
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.deciding import with_sources
@@ -202,21 +204,20 @@ class Ranking:
 
 def told_wishes(problem: Problem, plan: Plan, breaks: Breaks) -> tuple[BrokenWish, ...]:
     """Broken preferences, each with what it adds to the metric, if that can be told."""
+    prices: dict[str, str] = {}
+    if problem.metric is not None:
+        metric = problem.metric.expression
+        with suppress(NoNumber):
+            value = _valuation(problem, plan, metric)
+            whole = value(_counted(metric, breaks))
+            for name in filter(None, breaks):
+                with suppress(NoNumber):
+                    others = {**breaks, name: []}
+                    prices[name] = value_text(whole - value(_counted(metric, others)))
     return tuple(
-        BrokenWish(name, len(texts), tuple(texts[:_MOST_TOLD]), _price(problem, plan, breaks, name))
+        BrokenWish(name, len(texts), tuple(texts[:_MOST_TOLD]), prices.get(name, ''))
         for name, texts in breaks.items()
     )
-
-
-def _price(problem: Problem, plan: Plan, breaks: Breaks, name: str) -> str:
-    if problem.metric is None or not name:
-        return ''
-    others = {each: texts for each, texts in breaks.items() if each != name}
-    whole, without = (_counted(problem.metric.expression, b) for b in (breaks, others))
-    try:
-        return value_text(_value(problem, plan, Arithmetic('-', (whole, without))))
-    except NoNumber:
-        return ''
 
 
 def _counted(expression: Expression, breaks: Breaks) -> Expression:
@@ -236,23 +237,25 @@ def rank(problem: Problem, plan: Plan) -> Ranking | None:
         return None
     try:
         breaks = broken_wishes(problem, plan) if has_wishes(problem) else {}
-        value = _value(problem, plan, _counted(metric.expression, breaks))
+        value = _valuation(problem, plan, metric.expression)(_counted(metric.expression, breaks))
         return Ranking(metric_text(metric), value)
     except NoNumber as error:
         return Ranking(metric_text(metric), None, str(error))
 
 
-def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
-    """The metric after the plan, with the functions that it reads as a part of every state.
+def _valuation(problem: Problem, plan: Plan, metric: Expression) -> Callable[[Expression], Number]:
+    """What expressions are worth after the plan, which read no functions but those of the metric.
+
+    It raises `NoNumber` for one that has no value.
 
     Raises:
-        NoNumber: it has no value.
+        NoNumber: a step does not apply with these functions as a part of every state.
     """
-    named = {each.predicate for each in functions_of(metric)}
+    named = {each.predicate for each in functions_of(metric)} - {VIOLATED}
     if problem.domain.durative:
         timed, plan = _timed_with(problem, named, plan)
         ((_, state),) = deque(timed.states(plan), maxlen=1)
-        return timed.numbers.evaluation(metric)(timed.numbers.values(state))
+        return partial(_worth, timed.numbers, state)
     problem, ranking = _with_values(problem, named, len(plan))
     table = AtomTable(problem, ranking=ranking)
     grounder = Grounder(problem, table)
@@ -265,4 +268,8 @@ def _value(problem: Problem, plan: Plan, metric: Expression) -> Number:
     numbers = table.numbers
     if numbers is None:  # the metric is a number
         numbers = NumberTable(problem, frozenset(named), True)
-    return numbers.evaluation(metric)(numbers.values(state))
+    return partial(_worth, numbers, state)
+
+
+def _worth(numbers: NumberTable, state: int, expression: Expression) -> Number:
+    return numbers.evaluation(expression)(numbers.values(state))
