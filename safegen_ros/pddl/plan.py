@@ -73,6 +73,7 @@ def forget_lines() -> None:
     """Forgets the lines that were read, so that reading can be measured from the beginning."""
     _known.cache_clear()
     _known_lasting.cache_clear()
+    _known_timed.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +176,25 @@ def _read_timed_lines(text: str) -> Plan | None:
     for line in text.split('\n'):
         if not line:
             continue
-        stamp, _, rest = line.partition(':')
-        lasting = _known_lasting(rest) if len(rest) <= _LONGEST_KNOWN else _lasting_line(rest)
-        if lasting is None or not _STAMP.fullmatch(stamp):
+        found = _known_timed(line) if len(line) <= _LONGEST_KNOWN else _timed_line(line)
+        if found is None or found[1][0] < last:
             return None
-        start = Decimal(stamp)
-        if start < last:
-            return None
-        step, duration = lasting
-        steps.append(step)
-        times.append((start, duration))
-        last = start
+        steps.append(found[0])
+        times.append(found[1])
+        last = found[1][0]
     return Plan(tuple(steps), tuple(times)) if steps else None
+
+
+def _timed_line(line: str) -> tuple[Step, tuple[Decimal, Decimal]] | None:
+    """The step of a line, and its start and duration."""
+    stamp, _, rest = line.partition(':')
+    lasting = _known_lasting(rest) if len(rest) <= _LONGEST_KNOWN else _lasting_line(rest)
+    if lasting is None or not _STAMP.fullmatch(stamp):
+        return None
+    return lasting[0], (Decimal(stamp), lasting[1])
+
+
+_known_timed = lru_cache(_MOST_KNOWN)(_timed_line)
 
 
 def _lasting_line(line: str) -> tuple[Step, Decimal] | None:

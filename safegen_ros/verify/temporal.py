@@ -90,24 +90,39 @@ class _Run:
     def __init__(self, places: TimedPlaces, plan: Plan, written: bool) -> None:
         self._places = places
         self._plan = plan
-        self._entries = entries = places.literals.copy()
-        known, durative, add = places.known, places.problem.domain.durative, EXACT.add
-        for index, (start, duration) in enumerate(plan.times):
-            step = plan.steps[index]
-            if written and not duration and step.action in durative:
-                reason = 'has no duration: write it behind the step, [5.000]'
-                raise _Refused(index, f'{_name(plan, index)} {reason}')
-            found = known.get((step, duration)) or places.happenings(step, duration)
-            entries.append((start, index, found[0]))
-            if len(found) > 1:
-                entries.append((add(start, duration), index, found[1]))
-        self._entries.sort(key=itemgetter(0))  # those of one moment stay in the order of the steps
         self._trail = [places.start]
-        self._moments: list[list[PlanEntry]] = []  # each made a state, s1 and so on
+        self._made: list[list[PlanEntry]] = []  # see `_moment_of`
         self._clocks = places.clocks()
         self._late: dict[int, tuple[int, bool]] = {}  # see `_note`
+        # Whether only steps happen, and each ends before the next one starts.
+        self._single = not (self._clocks or places.literals) and _apart(plan)
+        if self._single:
+            return
+        self._entries = places.literals.copy()
+        durative = places.problem.domain.durative
+        for index, (_, duration) in enumerate(plan.times):
+            if written and not duration and plan.steps[index].action in durative:
+                reason = 'has no duration: write it behind the step, [5.000]'
+                raise _Refused(index, f'{_name(plan, index)} {reason}')
+            self._entries += self._happenings(index)
+        self._entries.sort(key=itemgetter(0))  # those of one moment stay in the order of the steps
         if self._clocks:
             self._note(waited=False)
+
+    def _happenings(self, index: int) -> list[PlanEntry]:
+        """What a step is made of."""
+        step, (start, duration) = self._plan.steps[index], self._plan.times[index]
+        found = self._places.known.get((step, duration)) or self._places.happenings(step, duration)
+        if len(found) == 1:
+            return [(start, index, found[0])]
+        return [(start, index, found[0]), (EXACT.add(start, duration), index, found[1])]
+
+    def _moment_of(self, state: int) -> list[PlanEntry]:
+        """What made a state, s1 or a later one."""
+        if not self._single:
+            return self._made[state - 1]
+        index, which = divmod(state - 1, 2)
+        return [self._happenings(index)[which]]
 
     def verdict(self) -> Verdict:
         """The verdict; the earliest failure decides, as in `validator`."""
@@ -115,7 +130,7 @@ class _Run:
             self._follow()
         except _Refused as refused:
             return self._unsafe() if self._broken else self._inapplicable(refused)
-        last, end = len(self._moments), self._trail[-1]
+        last, end = len(self._trail) - 1, self._trail[-1]
         if not end.good:
             if any(state < last for state in self._broken.values()):
                 return self._unsafe(ended=True)
@@ -135,6 +150,40 @@ class _Run:
         Raises:
             _Refused: the plan is wrong somewhere.
         """
+        if not self._single:
+            self._follow_moments()
+            return
+        place, trail = self._trail[-1], self._trail
+        for index, (step, (_, duration)) in enumerate(
+            zip(self._plan.steps, self._plan.times, strict=True)
+        ):
+            known = place.through.get((step, duration))
+            if known is None:
+                known = self._through(index, place)
+                self._places.remember_step(place, (step, duration), known)
+            else:
+                trail += known
+            place = known[1]
+
+    def _through(self, index: int, place: TimedPlace) -> tuple[TimedPlace, TimedPlace]:
+        """The places after the start and the end of a step that nothing happens beside.
+
+        Raises:
+            _Refused: it cannot be done.
+        """
+        for entry in self._happenings(index):
+            if not place.held:
+                self._refuse_lasting()
+            known = place.after.get(entry[2])
+            if known is None:
+                known = self._move([entry], place, apart=True)
+                self._places.remember(place, entry[2], known)
+            place = known
+            self._trail.append(place)
+        return self._trail[-2], place
+
+    def _follow_moments(self) -> None:
+        """As `_follow`, whatever happens at which moment."""
         entries, clocks, place = self._entries, self._clocks, self._trail[-1]
         at, count, previous = 0, len(entries), None
         while at < count:
@@ -159,7 +208,7 @@ class _Run:
                     self._places.remember(place, move, known)
             before, place, previous = place, known, time
             self._trail.append(place)
-            self._moments.append(together)
+            self._made.append(together)
             if clocks:
                 changed = before.state ^ place.state
                 for clock in clocks:
@@ -193,8 +242,9 @@ class _Run:
 
     def _refuse_lasting(self) -> NoReturn:
         """Refuses the first step that runs and lacks what it asks for all the time."""
-        state, last = self._trail[-1].state, self._moments[-1][0][0]
-        for start, index, happening in (each for together in self._moments for each in together):
+        state, last = self._trail[-1].state, self._moment_of(len(self._trail) - 1)[0][0]
+        made = map(self._moment_of, range(1, len(self._trail)))
+        for start, index, happening in (each for together in made for each in together):
             during, end = happening.during, EXACT.add(start, happening.duration)
             if during is not None and end > last and not during.applicable(state):
                 until = f'{_name(self._plan, index)} lasts until {seconds_text(end)} s'
@@ -212,10 +262,10 @@ class _Run:
         _, index, happening = entry
         if happening.during is None:
             return
-        given = exact(happening.duration)
         for operator, value in self._places.actions.duration(self._plan.steps[index], state):
-            if given == value:
+            if happening.duration == value:
                 continue
+            given = exact(happening.duration)
             if value is None:
                 raise _Refused(
                     index,
@@ -234,11 +284,11 @@ class _Run:
     def _check_apart(self, together: list[PlanEntry]) -> None:
         """Checks that no happening of the last `EPSILON` interferes with one of this moment."""
         time, recent = together[0][0], list[tuple[PlanEntry, int, int]]()
-        count = len(self._moments)
-        while count and EXACT.subtract(time, self._moments[count - 1][0][0]) < EPSILON:
+        count = len(self._made)
+        while count and EXACT.subtract(time, self._made[count - 1][0][0]) < EPSILON:
             count -= 1
-        for number in range(count, len(self._moments) + 1):
-            now = self._moments[number] if number < len(self._moments) else together
+        for number in range(count, len(self._made) + 1):
+            now = self._made[number] if number < len(self._made) else together
             for entry in now:
                 added, deleted = changes(entry[2].action, self._trail[number].state)
                 if now is together:
@@ -278,7 +328,7 @@ class _Run:
         """
         for number, clock in zip(self._places.timed, self._clocks, strict=True):
             if clock.broken is not None:
-                self._late.setdefault(number, (len(self._moments), waited))
+                self._late.setdefault(number, (len(self._trail) - 1, waited))
 
     @cached_property
     def _broken(self) -> dict[int, int]:
@@ -309,16 +359,16 @@ class _Run:
 
     def _moment(self, state: int | None = None) -> str:
         """Names a state by its number; by default the present one."""
-        state = len(self._moments) if state is None else state
+        state = len(self._trail) - 1 if state is None else state
         if not state:
             return 'in the initial state'
-        together = self._moments[state - 1]
+        together = self._moment_of(state)
         names = joined(list(map(self._told, together)), ' and ')
         return f'from {seconds_text(together[0][0])} s on, after {names}'
 
     def _maker(self, state: int) -> int:
         """The first step that made a state; -1 for the initial one, or where none did."""
-        made = self._moments[state - 1] if state else ()
+        made = self._moment_of(state) if state else ()
         return min((index for _, index, _ in made if index >= 0), default=-1)
 
     def _fraction(self) -> float:
@@ -331,13 +381,13 @@ class _Run:
         constraint, (text, reason) = places.problem.constraints[number], places.told(number)
         if state is not None:
             clock = self._clocks[places.timed.index(number)] if number in places.timed else None
-            since = self._moments[state - 1][0][0] if state else Decimal(0)
+            since = self._moment_of(state)[0][0] if state else Decimal(0)
             if clock is not None and clock.broken is not None:
                 since = clock.broken
             at, step = f', at {seconds_text(since)} s', self._maker(state)
             if clock is not None and clock.late is not None:
                 at += f', but only at {seconds_text(clock.late)} s'
-        state = len(self._moments) if state is None else state
+        state = len(self._trail) - 1 if state is None else state
         reason += at + self._numbers(constraint.arguments, state)
         return BrokenConstraint(text, constraint.binding, state, step, reason, constraint.place)
 
@@ -368,7 +418,7 @@ class _Run:
     def _inapplicable(self, refused: _Refused) -> Verdict:
         return Verdict(
             Category.PRECONDITION_VIOLATION, str(refused), refused.index, len(self._plan),
-            self._fraction(), (), refused.missing, len(self._moments),
+            self._fraction(), (), refused.missing, len(self._trail) - 1,
         )  # fmt: skip
 
     def _short(self, unmet: list[Formula]) -> Verdict:
@@ -376,7 +426,7 @@ class _Run:
         found += map(self._report, self._open())
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
-        goals, last = tuple(map(formula_text, unmet)), len(self._moments)
+        goals, last = tuple(map(formula_text, unmet)), len(self._trail) - 1
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
             f'the plan ends {self._moment()} without {joined(goals, " and ")}'
@@ -387,12 +437,22 @@ class _Run:
     def _proved(self) -> Verdict:
         problem = self._places.problem
         asked = 'every constraint is satisfied' if problem.constraints else 'no constraint is set'
-        ends = [time for time, index, _ in self._entries if index >= 0]
-        end = seconds_text(ends[-1] if ends else Decimal(0))
+        ends = [EXACT.add(*times) for times in self._plan.times[-1 if self._single else 0 :]]
+        end = seconds_text(max(ends, default=Decimal(0)))
         reason = f'all {len(self._plan)} steps can be done in {end} s, the goal holds, {asked}'
         if self._places.problem.notes:
             reason += f'; a constraint asks for nothing: {joined(self._places.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, len(self._plan), 1.0)
+
+
+def _apart(plan: Plan) -> bool:
+    """Whether each step of a plan takes some time and ends `EPSILON` before the next one starts."""
+    add, due = EXACT.add, None
+    for start, duration in plan.times:
+        if not duration or (due is not None and start < due):
+            return False
+        due = add(start, add(duration, EPSILON))
+    return True
 
 
 def _name(plan: Plan, index: int) -> str:

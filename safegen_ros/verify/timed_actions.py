@@ -83,7 +83,13 @@ class TimedActions:
         self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking)
         self._derived = domain.derived_predicates()
         self._grounding = Grounder(self._parts, self.table)
-        self._lasting: dict[str, Grounder] = {}  # of actions whose effects depend on a duration
+        self._idle: dict[str, GroundAction] = {}  # what asks for nothing over all
+        self._by_duration = {
+            name
+            for name, action in actions.items()
+            if DURATION in functions_of(*(each.value for each in action.numeric))
+        }
+        self._lasting: dict[str, Grounder] = {}  # of those, by their durations
         self.numbers = self.table.numbers or NumberTable(problem, frozenset(), True)
         self.literals = [
             (time, self._grounding.action(Step(action.name, ())))
@@ -173,14 +179,17 @@ class TimedActions:
 
     def during(self, step: Step) -> GroundAction:
         """What a step of a durative action asks for over all."""
-        return self._grounding.action(
-            Step(_part_name(Moment.OVER_ALL, step.action), step.arguments)
-        )
+        name = _part_name(Moment.OVER_ALL, step.action)
+        found = self._idle.get(name)
+        if found is None:
+            found = self._grounding.action(Step(name, step.arguments))
+            if self._parts.domain.actions[name].precondition == And(()):
+                self._idle[name] = found  # whatever its objects
+        return found
 
     def _part(self, step: Step, moment: Moment, duration: Decimal) -> GroundAction:
         name = _part_name(moment, step.action)
-        numeric = self._parts.domain.actions[name].numeric
-        if any(read == DURATION for each in numeric for read in functions_of(each.value)):
+        if name in self._by_duration:
             schema = self.problem.domain.durative[step.action]
             name = f'{name} {duration.normalize()}'
             if name not in self._lasting:

@@ -57,7 +57,7 @@ Move = TimedHappening | tuple[TimedHappening, ...]
 class TimedPlace:
     """A state with where the automata stand and which steps run, and the places that follow it."""
 
-    __slots__ = ('after', 'good', 'held', 'lasting', 'standing', 'state')
+    __slots__ = ('after', 'good', 'held', 'lasting', 'standing', 'state', 'through')
 
     def __init__(
         self, state: int, standing: Standing, lasting: tuple[TimedHappening, ...], held: bool
@@ -68,6 +68,8 @@ class TimedPlace:
         self.good = False  # whether goal and constraints without times are known to hold here
         self.held = held  # whether what they ask for all the time holds here
         self.after: dict[Move, TimedPlace] = {}
+        # What a whole step of some duration leads to, if nothing happens beside it.
+        self.through: dict[tuple[Step, Decimal], tuple[TimedPlace, TimedPlace]] = {}
 
 
 class TimedPlaces:
@@ -139,7 +141,9 @@ class TimedPlaces:
         if max(self._moves, len(self._places), len(self.known)) >= _MOST_KEPT:
             for place in self._places.values():  # they lead to each other in circles
                 place.after.clear()
+                place.through.clear()
             self.start.after.clear()
+            self.start.through.clear()
             self._places.clear()
             self.known.clear()
             self._moves = 0
@@ -176,3 +180,11 @@ class TimedPlaces:
         if self._moves < _MOST_KEPT:
             self._moves += 1
             before.after[move] = after
+
+    def remember_step(
+        self, before: TimedPlace, step: tuple[Step, Decimal], after: tuple[TimedPlace, TimedPlace]
+    ) -> None:
+        """Keeps where a step with its duration leads if nothing happens beside it."""
+        if self._moves < _MOST_KEPT:
+            self._moves += 1
+            before.through[step] = after

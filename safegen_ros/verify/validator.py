@@ -208,6 +208,8 @@ class Validator:
         if self._grounder.are_known(plan.steps[first:]):
             return None
         for index in range(first, len(plan)):
+            if self._grounder.are_known(plan.steps[index : index + 1]):
+                continue
             try:
                 self._grounder.check(plan.steps[index])
             except KeyError:
