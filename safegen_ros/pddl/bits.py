@@ -47,6 +47,10 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 _MOST_CLOSURES = 50_000  # states of which the derived atoms are remembered
 
 
+def no_tick() -> None:
+    """The `tick` of a table that takes the time that it takes."""
+
+
 class AtomTable:
     """The bits of one problem's atoms.
 
@@ -55,8 +59,10 @@ class AtomTable:
         fold_static: whether atoms that no action changes are taken from the initial state. It must
             be false where states come from anywhere but the problem's own actions.
         ranking: functions that are part of a state besides those that decide.
+        tick: called often while derived atoms and constraints are prepared; it may raise.
 
     Attributes:
+        tick: as above.
         numbers: the functions that are part of a state; None when there are none.
         first: the bit of the first atom; those below it tell numbers.
     """
@@ -67,8 +73,10 @@ class AtomTable:
         *,
         fold_static: bool = True,
         ranking: frozenset[str] = frozenset(),
+        tick: Callable[[], None] = no_tick,
     ) -> None:
         self.problem = problem
+        self.tick = tick
         self.objects: Objects = problem.objects_by_type()
         derived = problem.domain.derived_predicates()
         self.fluents = (
@@ -157,13 +165,14 @@ class Closure:
             first = len(self.rules)
             for rule in together:
                 for binding in bindings(rule.variables, table.objects):
+                    table.tick()
                     body = of_atoms(condition(rule.body, table, binding))
                     if body != FALSE:
                         head = table.bit((rule.predicate, *binding.values()))
                         parts = body.parts if isinstance(body, Junction) else ()
                         spread = parts if parts and not body.conjunctive else (body,)
                         self.rules += [(head, part) for part in spread]
-            self._layers.append(_Layer(self.rules[first:]))
+            self._layers.append(_Layer(self.rules[first:], table.tick))
         self.heads = mask = 0
         for head, when in self.rules:
             self.heads |= head
@@ -189,13 +198,17 @@ class Closure:
 class _Layer:
     """Ground rules that may need each other's heads, but never the absence of one."""
 
-    def __init__(self, rules: list[tuple[int, Condition]]) -> None:
+    def __init__(self, rules: list[tuple[int, Condition]], tick: Callable[[], None]) -> None:
         heads = 0
         for head, _ in rules:
             heads |= head
-        self._rules = [(head, compile_test(body)) for head, body in rules]
+        self._rules: list[tuple[int, Test]] = []
+        for head, body in rules:
+            tick()
+            self._rules.append((head, compile_test(body)))
         self._waiting: dict[int, list[tuple[int, Test]]] = {}
         for rule, (_, body) in zip(self._rules, rules, strict=True):
+            tick()
             for bit in single_bits(body.mask & heads):
                 self._waiting.setdefault(bit, []).append(rule)
 

@@ -118,7 +118,7 @@ class ExactSearch:
         relaxation = Relaxation(self._guide, budget)
         self._relaxation = relaxation
         self._planner = RelaxedPlanner(relaxation, Consumables(self._guide, relaxation), budget)
-        self._table = AtomTable(problem)
+        self._table = AtomTable(problem, tick=budget.tick)
         self._width = len(self._guide.table)
         for place, atom in enumerate(self._guide.table.atoms((1 << self._width) - 1)):
             if self._table.bit(atom) != 1 << self._table.first + place:
@@ -182,6 +182,7 @@ class ExactSearch:
             for place, action in enumerate(self.actions):
                 if not action.applicable(node.state):
                     continue
+                self._budget.tick()
                 after = action.apply(node.state)
                 standing = monitors.progress(node.standing, after, node.state ^ after)
                 if monitors.lost(standing):

@@ -113,7 +113,7 @@ def solve_with_fast_downward(
     task = relevant_part(compile_constraints(problem, task, budget.tick))
     costs = _costs(problem, task) if optimal and problem.metric is not None else None
     plan = _search(problem.name, task, optimal, costs, folder, budget)
-    verdict = verify(problem, plan)
+    verdict = verify(problem, plan, budget.tick)
     if not verdict.ok:
         raise SafegenError(f'Fast Downward made a plan that does not verify: {verdict.reason}')
     return Solution(plan, FAST_DOWNWARD, optimal, budget.seconds, 0)

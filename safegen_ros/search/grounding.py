@@ -13,7 +13,16 @@ from __future__ import annotations
 import sys
 from collections import deque
 
-from safegen_ros.pddl.bits import FALSE, TRUE, Condition, Junction, Literals, compile_test, join
+from safegen_ros.pddl.bits import (
+    FALSE,
+    TRUE,
+    Condition,
+    Junction,
+    Literals,
+    Test,
+    compile_test,
+    join,
+)
 from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Action, Atom, Problem
@@ -65,7 +74,10 @@ class _Reachability:
         self._waiting: deque[Atom] = deque()
         self._found: dict[Step, GroundAction] = {}
         rules = self._table.closure.rules if self._table.closure else []
-        self._derivable = [(head, compile_test(_undeleted(body))) for head, body in rules]
+        self._derivable: list[tuple[int, Test]] = []
+        for head, body in rules:
+            budget.tick()
+            self._derivable.append((head, compile_test(_undeleted(body))))
 
     def actions(self) -> list[GroundAction]:
         """See `reachable_actions`."""

@@ -58,7 +58,8 @@ def _exact(
     """The answer of a search in exact states; may raise `NoStepCosts` where it is given costs."""
     search = ExactSearch(problem, budget, costs, greedy=greedy)
     plan = Plan(tuple(search.actions[action].step for action in search.plan()))
-    return _proved(problem, Solution(plan, IN_PROCESS, not greedy, budget.seconds, search.expanded))
+    found = Solution(plan, IN_PROCESS, not greedy, budget.seconds, search.expanded)
+    return _proved(problem, found, budget)
 
 
 def canonical_plan(problem: Problem, budget: Budget) -> Solution:
@@ -80,13 +81,16 @@ def _solution(
     found = search.plan()
     optimal = kind is not GreedySearch and shortest_is_best(problem)
     if kind is GreedySearch:
-        found = shortened(task, found)
+        found = shortened(task, found, budget)
     plan = Plan(tuple(task.actions[action].step for action in found))
-    return _proved(problem, Solution(plan, IN_PROCESS, optimal, budget.seconds, search.expanded))
+    solution = Solution(plan, IN_PROCESS, optimal, budget.seconds, search.expanded)
+    return _proved(problem, solution, budget)
 
 
-def _proved(problem: Problem, found: Solution) -> Solution:
-    verdict = verify(problem, found.plan)  # which follows it again, with nothing of the search
+def _proved(problem: Problem, found: Solution, budget: Budget) -> Solution:
+    verdict = verify(
+        problem, found.plan, budget.tick
+    )  # which follows it again, with nothing of the search
     if not verdict.ok:
         raise SafegenError(f'the search made a plan that does not verify: {verdict.reason}')
     return found
@@ -95,7 +99,7 @@ def _proved(problem: Problem, found: Solution) -> Solution:
 _MOST_TRIED = 200_000  # actions that are applied in all; some tenths of a second
 
 
-def shortened(task: SearchTask, actions: Sequence[int]) -> list[int]:
+def shortened(task: SearchTask, actions: Sequence[int], budget: Budget) -> list[int]:
     """A plan without the actions, and those that depend on them, that it also works without.
 
     One action after the other is left out with whatever becomes inapplicable by that (Nakhost and
@@ -105,8 +109,9 @@ def shortened(task: SearchTask, actions: Sequence[int]) -> list[int]:
     plan = list(actions)
     state, standing = task.init, task.start
     place = tried = 0
-    while place < len(plan) and tried <= _MOST_TRIED:
-        rest = _without_first(task, plan[place:], state, standing)
+    kept_s = budget.left_s / 2  # for the proof
+    while place < len(plan) and tried <= _MOST_TRIED and budget.left_s >= kept_s:
+        rest = _without_first(task, plan[place:], state, standing, budget)
         tried += len(plan) - place
         if rest is not None:
             plan[place:] = rest
@@ -117,11 +122,12 @@ def shortened(task: SearchTask, actions: Sequence[int]) -> list[int]:
 
 
 def _without_first(
-    task: SearchTask, actions: Sequence[int], state: int, standing: Standing
+    task: SearchTask, actions: Sequence[int], state: int, standing: Standing, budget: Budget
 ) -> list[int] | None:
     """The actions that still apply when the first one is left out, None if they are no plan."""
     kept = []
     for action in actions[1:]:
+        budget.tick()
         if task.actions[action].applicable(state):
             state, standing = task.follow(action, state, standing)
             if task.monitors.broken(standing):

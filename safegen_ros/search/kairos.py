@@ -123,7 +123,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
         tail = ' '.join(ended.errors[-_TAIL:].split())
         raise SafegenError(f'Kairos ended with code {ended.code}: {tail}', ErrorCode.BACKEND_FAILED)
     plan = parse_plan(back(_plan_text(ended.output)), timed=bool(problem.domain.durative))
-    verdict = verify(problem, plan)
+    verdict = verify(problem, plan, budget.tick)
     if not verdict.ok:
         raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
     expanded = sum(map(int, _EXPANDED.findall(ended.errors.splitlines()[-1])))

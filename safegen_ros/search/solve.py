@@ -124,11 +124,11 @@ def _solve_with(route: Route, problem: Problem, budget: Budget, optimal: bool) -
     search = solve_with_fast_downward if route == FAST_DOWNWARD else solve_in_process
     if problem.domain.durative:
         single = partial(search, sequential(problem), budget, optimal=optimal)
-        return _over_time(problem, single)
+        return _over_time(problem, single, budget)
     return search(problem, budget, optimal=optimal)
 
 
-def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
+def _over_time(problem: Problem, search: Callable[[], Solution], budget: Budget) -> Solution:
     """A plan of single steps that is proved over time.
 
     Raises:
@@ -141,7 +141,7 @@ def _over_time(problem: Problem, search: Callable[[], Solution]) -> Solution:
         raise SearchLimit(
             f'steps that overlap are not searched for; with single steps, {error.message}'
         ) from error
-    proof = TemporalProof(problem)
+    proof = TemporalProof(problem, budget.tick)
     plan = proof.actions.timed(found.plan)
     verdict = proof.verify(plan)
     if not verdict.ok:

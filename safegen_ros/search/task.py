@@ -28,7 +28,7 @@ class SearchTask:
 
     def __init__(self, problem: Problem, budget: Budget) -> None:
         self.problem = problem
-        self.table = AtomTable(problem)
+        self.table = AtomTable(problem, tick=budget.tick)
         if self.table.numbers is not None and self.table.numbers.changing:
             refuse_numbers(
                 problem, 'this search', 'pip install kairos-planner, or take --route kairos'

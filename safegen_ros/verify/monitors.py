@@ -302,6 +302,7 @@ class MonitorSet:
                     self._watching.setdefault(bit, []).append(monitor)
 
     def _monitor(self, constraint: Constraint) -> tuple[ConstraintMonitor, int]:
+        self.table.tick()
         automaton = automaton_of(constraint, constraint_tests(constraint, self.table), self.table)
         mask = 0
         for formula in constraint.arguments:

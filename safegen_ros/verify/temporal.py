@@ -15,13 +15,14 @@ without the plan, and the goal must hold in the last state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
 from typing import NoReturn
 
+from safegen_ros.pddl.bits import no_tick
 from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.model import Formula, Problem
@@ -49,10 +50,11 @@ class TemporalProof:
 
     Args:
         problem: the problem.
+        tick: as of `AtomTable`.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._places = TimedPlaces(problem)
+    def __init__(self, problem: Problem, tick: Callable[[], None] = no_tick) -> None:
+        self._places = TimedPlaces(problem, tick)
 
     @property
     def actions(self) -> TimedActions:

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.bits import AtomTable, no_tick
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.formulas import instances, leaves
@@ -67,10 +67,16 @@ class TimedActions:
         problem: the problem.
         ranking: as of `AtomTable`.
         fold_static: as of `AtomTable`.
+        tick: as of `AtomTable`.
     """
 
     def __init__(
-        self, problem: Problem, ranking: frozenset[str] = frozenset(), *, fold_static: bool = True
+        self,
+        problem: Problem,
+        ranking: frozenset[str] = frozenset(),
+        *,
+        fold_static: bool = True,
+        tick: Callable[[], None] = no_tick,
     ) -> None:
         self.problem = problem
         domain = problem.domain
@@ -80,7 +86,7 @@ class TimedActions:
         literals = _literal_actions(problem)
         actions |= {action.name: action for action in literals.values()}
         self._parts = replace(problem, domain=replace(domain, actions=actions))
-        self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking)
+        self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking, tick=tick)
         self._derived = domain.derived_predicates()
         self._grounding = Grounder(self._parts, self.table)
         self._idle: dict[str, GroundAction] = {}  # what asks for nothing over all

@@ -8,11 +8,12 @@ look-up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from safegen_ros.pddl.bits import no_tick
 from safegen_ros.pddl.ground import GroundAction, goal_tests
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Step
@@ -87,9 +88,9 @@ class TimedPlaces:
         known: the happenings of steps with durations.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, tick: Callable[[], None] = no_tick) -> None:
         self.problem = problem
-        self.actions = TimedActions(problem)
+        self.actions = TimedActions(problem, tick=tick)
         table = self.actions.table
         self.goals = goal_tests(problem, table)
         state = table.encode(problem.init)

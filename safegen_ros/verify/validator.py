@@ -10,10 +10,11 @@ safety violation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from safegen_ros.errors import PlanFormatError
-from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.bits import AtomTable, no_tick
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem
@@ -28,17 +29,18 @@ _MOST_MOVES = 4096  # that a validator remembers
 _MOST_VALUES = 50_000  # tuples of numbers; some tens of megabytes
 
 
-def verify(problem: Problem, plan: Plan | str) -> Verdict:
+def verify(problem: Problem, plan: Plan | str, tick: Callable[[], None] = no_tick) -> Verdict:
     """Verifies one plan.
 
     Args:
         problem: the problem, with its constraints.
         plan: a plan, or text for `parse_plan`.
+        tick: as of `AtomTable`.
 
     Returns:
         The verdict; a text that is no plan is a `FORMAT_ERROR`, not an exception.
     """
-    return Validator(problem).verify(plan)
+    return Validator(problem, tick).verify(plan)
 
 
 class _Place:
@@ -93,10 +95,10 @@ def _with_numbers(reason: str, numbers: str) -> str:
 class Validator:
     """Verifies plans for one problem; what was found out for one plan is kept for the next."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, tick: Callable[[], None] = no_tick) -> None:
         self.problem = problem
-        self._over_time = TemporalProof(problem) if problem.domain.durative else None
-        self._table = self._over_time.actions.table if self._over_time else AtomTable(problem)
+        timed = self._over_time = TemporalProof(problem, tick) if problem.domain.durative else None
+        self._table = timed.actions.table if timed else AtomTable(problem, tick=tick)
         self._grounder = Grounder(problem, self._table)
         self._soft = has_wishes(problem)
         self._actions = ''  # the names of all, once asked for

@@ -250,7 +250,7 @@ def _endless() -> Problem:
 
 
 def test_a_plan_that_does_not_verify_is_never_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_process, 'shortened', lambda task, actions: [])
+    monkeypatch.setattr(in_process, 'shortened', lambda task, actions, budget: [])
     with pytest.raises(SafegenError, match='does not verify'):
         solve_in_process(_blocks('(on a c)'), Budget(60.0, 500.0))
 
@@ -265,11 +265,10 @@ DETOUR = [
 
 
 def _shortened(constraints: str) -> list[tuple[str, ...]]:
-    task = SearchTask(
-        read_problem(TEXT.format(constraints), strategies.BLOCKSWORLD), Budget(60.0, 500.0)
-    )
+    budget = Budget(60.0, 500.0)
+    task = SearchTask(read_problem(TEXT.format(constraints), strategies.BLOCKSWORLD), budget)
     numbers = {action.step: number for number, action in enumerate(task.actions)}
-    kept = shortened(task, [numbers[step] for step in make_plan(DETOUR).steps])
+    kept = shortened(task, [numbers[step] for step in make_plan(DETOUR).steps], budget)
     plan = Plan(tuple(task.actions[number].step for number in kept))
     assert verify(task.problem, plan).ok
     return [(step.action, *step.arguments) for step in plan.steps]
@@ -291,6 +290,6 @@ def test_what_is_left_is_a_plan(seed: int) -> None:
     budget = Budget(60.0, 500.0)
     task = SearchTask(problem, budget)
     found = GreedySearch(task, Relaxation(task, budget), budget).plan()
-    kept = shortened(task, found)
+    kept = shortened(task, found, budget)
     assert len(kept) <= len(found)
     assert verify(problem, Plan(tuple(task.actions[number].step for number in kept))).ok

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from support.plans import make_plan
 
 from safegen_ros.errors import Canceled
 from safegen_ros.pddl.model import Or, Problem
+from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search import solve as module
 from safegen_ros.search.budget import (
     FAST_DOWNWARD,
@@ -107,6 +109,24 @@ def test_the_limit_that_is_told_is_the_one_that_was_given(
 ) -> None:
     with pytest.raises(SearchLimit, match=rf'its time limit of {told} s:'):
         solve(_large(), route=route, time_limit_s=limit_s)
+
+
+def test_the_limit_holds_while_tables_are_made() -> None:
+    """Ground rules of derived predicates took seconds, and nobody looked at the clock."""
+    domain = read_domain("""(define (domain web) (:predicates (seen ?p) (near ?a ?b))
+      (:derived (near ?a ?b) (or (seen ?a) (exists (?c) (and (near ?a ?c) (seen ?c)))))
+      (:action go :parameters (?a ?b) :precondition (near ?b ?a) :effect (seen ?b)))""")
+    places = ' '.join(f'p{number}' for number in range(40))
+    problem = read_problem(
+        f'(define (problem w) (:domain web) (:objects {places}) (:init (seen p0)) '
+        '(:goal (forall (?p) (seen ?p))))', domain,
+    )  # fmt: skip
+    begun = time.process_time()
+    with pytest.raises(SearchLimit):
+        solve(problem, route='in-process', time_limit_s=0.1)
+    with pytest.raises(SearchLimit):
+        verify(problem, '(go p0 p1)', Budget(0.1, 500.0).tick)
+    assert time.process_time() - begun < 1.0
 
 
 def test_a_route_that_was_asked_for_is_taken(downward: list[dict[str, Any]]) -> None:
