@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import reduce
+from operator import or_
 
 from safegen_ros.pddl.bits import AtomTable, Test, compile_test, condition, is_total, single_bits
 from safegen_ros.pddl.flatten import sequential
@@ -304,11 +306,8 @@ class MonitorSet:
     def _monitor(self, constraint: Constraint) -> tuple[ConstraintMonitor, int]:
         self.table.tick()
         automaton = automaton_of(constraint, constraint_tests(constraint, self.table), self.table)
-        mask = 0
-        for formula in constraint.arguments:
-            mask |= condition(formula, self.table).mask
-        width = automaton.largest.bit_length()
-        shift = self._place
+        mask = reduce(or_, (condition(f, self.table).mask for f in constraint.arguments))
+        width, shift = automaton.largest.bit_length(), self._place
         self._place += width
         monitor = ConstraintMonitor(
             constraint, mask, automaton.timed, automaton.progress, automaton.lost,

@@ -30,7 +30,7 @@ from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import verify_step
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify import val
+from safegen_ros.verify import timed_walk, val
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
@@ -287,6 +287,31 @@ def test_a_record_has_no_lights_where_the_time_changes_the_world() -> None:
     found = lint((domain_text(DOMAIN), 'd'), (problem_text(problem), 'p'))
     (finding,) = (each for each in found if each.rule == 'not-looked-at')
     assert 'timed initial literals' in finding.what
+
+
+@pytest.mark.parametrize(
+    'plan',
+    [
+        '0: (cool) [2] 2.001: (wait) [3] 5.002: (use) [2]',
+        '0: (push) [2] 2.001: (wait) [3] 5.002: (use) [2]',  # which takes no time, whatever it says
+        '0: (cool) [2] 2.0005: (wait) [3] 5.002: (use) [2]',
+        '2.001: (wait) [3] 0: (cool) [2] 5.002: (use) [2]',
+        '0: (cool) [2] 2.001: (wait) 5.002: (use) [2]',
+        '0: (blink) [1] 1.001: (heat) [5] 6.002: (blink) [1]',
+        '0: (heat) [5] 5.001: (cool) [2] 7.002: (use) [2] 8: (wait) [2]',
+    ],
+)
+def test_steps_that_follow_each_other_are_proved_as_others_are(
+    plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for constraint in ('', '(always (not (open)))', '(sometime (seen))'):
+        problem = _problem(constraint, '(lit) (warm)', '(seen)')
+        validator, other = Validator(problem), Validator(problem)
+        for text in ('0: (cool) [2]', '0: (cool) [2] 2.001: (wait) [3]', plan, plan):
+            found = validator.verify(text)
+            with monkeypatch.context() as patched:
+                patched.setattr(timed_walk, '_follow_each_other', lambda *_: False)
+                assert other.verify(text) == found
 
 
 def test_happenings_of_wide_quantifiers_are_compared_atom_by_atom() -> None:
