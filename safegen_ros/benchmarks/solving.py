@@ -102,7 +102,7 @@ class Solving:
         errors = found.get('errors') or [{}]
         return {
             'status': found['status'],
-            'reason': errors[0].get('message', ''),
+            'reason': errors[0].get('what') or errors[0].get('message', ''),
             'steps': len(found['plan'] or ()),
             'route': found['route'] or '',
             'seconds': found['seconds'],

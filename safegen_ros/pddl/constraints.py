@@ -56,12 +56,7 @@ def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
         return ConstraintAnd(())
     head = group.head
     if head == 'and':
-        numbers = range(1, len(group.items))
-        parts = [reader.attempt(read_constraints, scope, group, i) for i in numbers]
-        kept = tuple(part for part in parts if part is not None and part is not _WISH)
-        if len(kept) == len(parts) or len(kept) > 1:
-            return ConstraintAnd(kept)
-        return kept[0] if kept else _WISH
+        return joined(scope, group)
     if head == 'forall':
         count_arguments(reader, group, 2)
         variables = read_variables(scope, group, 1)
@@ -77,6 +72,19 @@ def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
     if head not in TRAJECTORY_OPERATORS:
         raise _not_a_constraint(scope, group, head)
     return _read_operator(scope, group, head, first)
+
+
+def joined(scope: Scope, group: Group) -> ConstraintTree:
+    """Reads the constraints of an `and`, or of a `:constraints` that leaves it out.
+
+    unified-planning and Kairos take several constraints in a section for ones that all must hold.
+    """
+    numbers = range(1, len(group.items))
+    parts = [scope.reader.attempt(read_constraints, scope, group, i) for i in numbers]
+    kept = tuple(part for part in parts if part is not None and part is not _WISH)
+    if len(kept) == len(parts) or len(kept) > 1:
+        return ConstraintAnd(kept)
+    return kept[0] if kept else _WISH
 
 
 def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Constraint:

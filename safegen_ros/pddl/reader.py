@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.constraints import (
+    joined,
     read_constraints,
     vacuous_constraints,
     with_inner_quantifiers,
@@ -36,6 +37,7 @@ from safegen_ros.pddl.model import (
     Action,
     And,
     ConstraintForall,
+    ConstraintTree,
     Domain,
     DurativeAction,
     Effect,
@@ -136,7 +138,7 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     if durative:
         scope = replace(scope, domain=replace(domain, durative=durative))
     wishes: list[SoftRule] = []
-    tree = _section(scope.wishing(wishes), sections, ':constraints', read_constraints)
+    tree = _constraints(scope.wishing(wishes), sections)
     return replace(
         domain,
         actions=flat,
@@ -200,7 +202,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     scope = Scope(reader, domain, objects, wishes=wishes)
     initial = read_initial(scope.hard(), sections[':init'], objects_of)
     goal = _section(scope, sections, ':goal', read_formula)
-    tree = _section(scope, sections, ':constraints', read_constraints)
+    tree = _constraints(scope, sections)
     metric = None
     if ':metric' in sections:
         names = wish_names(domain, wishes)
@@ -438,3 +440,11 @@ def _section(
     cure = 'join them with (and ...)' if count else 'write one, or leave the section out'
     reader.note(reader.error(section, f'{keyword} holds {count} formulas, not one', cure))
     return None
+
+
+def _constraints(scope: Scope, sections: Sections) -> ConstraintTree | None:
+    """What `:constraints` holds; None when there is none or it could not be read."""
+    section = sections.get(':constraints', _NOTHING)
+    if len(section.items) > 2:
+        return joined(scope, section)
+    return _section(scope, sections, ':constraints', read_constraints)

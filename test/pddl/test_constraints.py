@@ -103,7 +103,7 @@ REFUSED = {
     'misspelt': ('(allways (open))', 15, "'allways' is not a trajectory constraint"),
     'misspelt inside': ('(and (always (open)) (somtime (open)))', 36, "'somtime' is not a"),
     'after, which only VAL has': ('(after (open) (open))', 15, "'after' is not a trajectory"),
-    'two without and': ('(always (open)) (always (open))', 1, 'holds 2 formulas, not one'),
+    'a bare formula beside one': ('(always (open)) (open)', 31, "'open' is not a trajectory"),
     'none': ('', 1, 'holds 0 formulas, not one'),
     'a word': ('always', 15, "expected a trajectory constraint, found 'always'"),
     'a list': ('((always (open)))', 15, "'a list' is not a trajectory constraint"),
@@ -151,7 +151,6 @@ def test_no_constraint_is_ever_dropped(case: str) -> None:
         ('(or (always (open)))', 'with one operator around formulas'),
         ('(imply (sometime (open)) (sometime (open)))', 'such as sometime-before'),
         ('(open)', 'such as (always (...))'),
-        ('(always (open)) (sometime (open))', '(and ...)'),
         ('(hold-during 1 (open))', 'write (hold-during N N (...))'),
     ],
 )
@@ -267,3 +266,10 @@ def test_the_word_within_may_also_be_a_predicate() -> None:
     )
     with pytest.raises(PddlError, match="'within' takes 1 number and 1 formula"):
         read_problem(text.format('(:constraints (within a))'), domain)
+
+
+def test_constraints_without_and_must_all_hold() -> None:
+    # as unified-planning and Kairos read them
+    assert _read('(always (open)) (sometime (at t p))') == _read(
+        '(and (always (open)) (sometime (at t p)))'
+    )
