@@ -72,9 +72,9 @@ WHAT_DIFFERS = (
     'move is for. Who draws JSON from its words adds nothing to them but the names of robots.',
     'In REPLAN it sees the map as it is now and nothing of the steps before, and has '
     f'{MOST_STEPS} steps; the paper does not tell how many it gives.',
-    'It learned from plans by fixed rules (tasks/boxnet/steady.py) for maps of all sizes from '
-    '2 x 2 to 6 x 6, with robots anywhere, moved points and unsolvable maps among them, none of '
-    'which is in a test split. So RANDROB and NEWCOORD hold new tasks of a known kind, and '
+    'It learned from plans by fixed rules (tasks/boxnet/rule_planner.py) for maps of all sizes '
+    'from 2 x 2 to 6 x 6, with robots anywhere, moved points and unsolvable maps among them, none '
+    'of which is in a test split. So RANDROB and NEWCOORD hold new tasks of a known kind, and '
     'UNSEENMAP alone larger maps.',
     "Plain, every word is the model's own: what is solved there is what it has learned.",
     'Shielded, the model still draws each word, among those of moves that may be made: an object '

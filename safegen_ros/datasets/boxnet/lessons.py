@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lessons for a small model: maps in words with the step, or all steps, that should follow.
 
-Tasks are drawn as those of the datasets are, never one that is for tests, and solved by the planner
-of `steady`, whose steps follow from the map alone. So that a model knows what to do after steps of
-its own, too, arms of a share of them begin anywhere in reach, and lessons begin on the way as well.
+Tasks are drawn as those of the datasets are, never one that is for tests, and solved by
+`steady_plan`, whose steps follow from the map alone. So that a model knows what to do after steps
+of its own, too, arms of a share of them begin anywhere in reach, and lessons begin on the way.
 So that it knows the words of larger maps, a share of the maps is moved away from the corner of the
 grid.
 """
