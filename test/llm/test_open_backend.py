@@ -205,6 +205,7 @@ def test_importing_the_backends_is_cheap() -> None:
     code = (
         'import sys, safegen_ros.llm.open_backend, safegen_ros.llm.openai_backend\n'
         'import safegen_ros.llm.batching_backend, safegen_ros.llm.vllm_backend\n'
+        'import safegen_ros.llm.transformers_backend, safegen_ros.tasks.pddl3.prompts.styles\n'
         'assert not {"torch", "transformers", "openai", "vllm"} & set(sys.modules), "heavy"'
     )
     subprocess.run([sys.executable, '-c', code], check=True, timeout=60)

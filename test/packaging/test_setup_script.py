@@ -87,22 +87,22 @@ def test_torch_comes_from_the_cpu_index_when_no_folder_has_it(tools: Path, links
     assert all('--no-index' in call or '--torch-backend cpu' in call for call in calls)
 
 
-def test_torch_comes_from_the_folder_that_pip_has(tools: Path) -> None:
+@pytest.mark.parametrize(
+    ('asked', 'wanted'),
+    [
+        ({}, '--no-deps --no-index --find-links /some/wheels'),
+        ({'TORCH_BACKEND': 'cu130'}, '--torch-backend cu130'),
+    ],
+)
+def test_torch_comes_from_the_folder_that_pip_has_unless_another_build_is_asked_for(
+    tools: Path, asked: dict[str, str], wanted: str
+) -> None:
     fake(tools, 'uv', 'echo "$*" >> "$LOG"')
     fake(tools, 'python3', '[[ "$*" == *"config get global.find-links"* ]] && echo /some/wheels')
     log = tools.parent / 'log'
-    result = bash('source scripts/setup.sh; uv=uv; install_torch python3', tools, LOG=str(log))
-    assert result.returncode == 0, result.stderr
-    (call,) = log.read_text(encoding='utf-8').splitlines()
-    assert '--no-deps --no-index --find-links /some/wheels' in call
-
-
-def test_another_build_of_torch_has_to_be_asked_for(tools: Path) -> None:
-    fake(tools, 'uv', 'echo "$*" >> "$LOG"')
-    log = tools.parent / 'log'
     script = 'source scripts/setup.sh; uv=uv; install_torch python3'
-    result = bash(script, tools, LOG=str(log), TORCH_BACKEND='cu130')
+    result = bash(script, tools, LOG=str(log), **asked)
     assert result.returncode == 0, result.stderr
     (call,) = log.read_text(encoding='utf-8').splitlines()
-    assert '--torch-backend cu130' in call
-    assert '--no-deps' not in call
+    assert wanted in call
+    assert ('--no-deps' in call) == (not asked)

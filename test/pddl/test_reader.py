@@ -232,7 +232,6 @@ DOMAINS = {
         _effect('(when (p ?x) (forall (?x) (p ?x)))'), 4, 30, "'?x' is bound already"
     ),
     'cyclic types': ('(define (domain d)\n(:types a - b b - a))', 2, 1, 'is above itself'),
-    'type above itself': ('(define (domain d)\n(:types a - b b - a))', 2, 1, 'is above itself'),
     'type twice': ('(define (domain d)\n(:types a a))', 2, 11, "'a' is declared twice"),
     'object in constraint': (_domain('(:constraints (always (p b)))'), 3, 26, 'no object is'),
     'odd type': ('(define (domain d)\n(:types a! - b))', 2, 9, "'a!' is not a name for type"),

@@ -205,21 +205,16 @@ def test_cancel_from_another_thread_stops_the_motion(bench, step):
     assert_works_again(bench)
 
 
-def test_cancel_between_two_steps_begins_no_other(bench):
+@pytest.mark.parametrize(('phase', 'step'), [('observed', 1), ('done', 4)])
+def test_cancel_between_two_steps_begins_no_other(bench, phase, step):
+    """Behind the last step it is still a cancel."""
     cancelled = threading.Event()
-    on(bench, 'observed', 1, cancelled.set)
+    on(bench, phase, step, cancelled.set)
     outcome = bench.run(cancelled=cancelled.is_set)
     assert outcome.error_code is ErrorCode.EXECUTION_CANCELED
-    assert (outcome.steps_done, bench.calls) == (1, ['prepare', 'pickup'])
+    assert outcome.steps_done == step
+    assert bench.calls == ['prepare', 'pickup', 'stack', 'pickup', 'stack'][: step + 1]
     assert_stopped(bench)
-
-
-def test_cancel_in_the_last_moment_is_still_a_cancel(bench):
-    cancelled = threading.Event()
-    on(bench, 'done', 4, cancelled.set)
-    outcome = bench.run(cancelled=cancelled.is_set)
-    assert outcome.error_code is ErrorCode.EXECUTION_CANCELED
-    assert outcome.steps_done == 4
 
 
 @pytest.mark.parametrize('phase', ['before', 'verifying', 'preparing'])
