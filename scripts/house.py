@@ -45,7 +45,7 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(612, 400),
+    'source files': Limit(608, 400),
     'source lines': Limit(111_800, 76_000),
     'test files': Limit(417),
     'test lines': Limit(62_860, 42_000),
