@@ -284,9 +284,10 @@ class Client(Closing):
     ) -> Goal[ExecutePlan.Result]:
         """As `execute`, but returns as soon as the goal is accepted."""
         check_budget(time_budget_s)
+        task = msg.Task(domain=domain, problem=problem, format=format)
         goal = ExecutePlan.Goal(
-            task=msg.Task(domain=domain, problem=problem, format=format),
-            plan=conversions.plan_to_msg(plan, 'client'),
+            task=task,
+            plan=conversions.plan_to_msg(plan, 'client', task),
             time_budget=conversions.duration_to_msg(time_budget_s),
             from_current=from_current,
         )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import lru_cache
 from types import MappingProxyType
@@ -91,9 +92,21 @@ def _read(problem: str, domain: str, format: str) -> ActionTask:
     return read_action_task(problem, domain, format)
 
 
-def plan_to_msg(plan: Plan | None, source: str = '') -> msg.Plan:
-    """A plan as message, see `pddl.moments`; None becomes a plan without steps."""
-    return steps_to_msg(steps_of_plan(plan) if plan else (), source)
+def plan_to_msg(plan: Plan | None, source: str = '', task: msg.Task | None = None) -> msg.Plan:
+    """A plan as message, see `pddl.moments`; None becomes a plan without steps.
+
+    Args:
+        plan: the plan.
+        source: who made it.
+        task: what it is for, whose timed initial literals are among its steps.
+    """
+    steps: Steps = steps_of_plan(plan) if plan else ()
+    if task is not None:
+        with suppress(SafegenError):  # of a task that cannot be read the node says why
+            read = task_from_msg(task)
+            if read.problem is not None and read.problem.timed:
+                steps = read.steps_of(str(plan)) or steps
+    return steps_to_msg(steps, source)
 
 
 def plan_from_msg(message: msg.Plan) -> Plan:

@@ -107,5 +107,10 @@ def prove(
     read = task.steps_of(answer, step_by_step=step_by_step)
     if verdict.ok and [sorted(step) for step in read] != [sorted(step) for step in steps]:
         # What is proved has to be what is done.
+        if task.problem is not None and task.problem.timed:
+            raise refused(
+                'the steps are not all that happens in the plan: its timed initial literals are '
+                'steps, too: send the steps that validate_plan returns'
+            )
         raise refused('the steps say more than a plan of their world can: give each robot one move')
     return verdict

@@ -116,6 +116,28 @@ def test_names_come_back_as_they_were_written(in_process: Stack, step_by_step: b
     assert any('(Move RobotA Dock Shelf)' in repr(run.record) for _, run in kept.runs.values())
 
 
+GUARDED = """
+(define (domain guarded) (:requirements :durative-actions :timed-initial-literals)
+  (:predicates (open) (inside))
+  (:durative-action enter :parameters () :duration (= ?duration 0.2)
+    :condition (over all (open)) :effect (at end (inside))))
+"""
+HOURS = """
+(define (problem hours) (:domain guarded) (:init (at 0.3 (open)) (at 9 (not (open))))
+  (:goal (inside)))
+"""
+
+
+def test_a_plan_of_a_client_waits_for_timed_literals(client: Client) -> None:
+    """It was sent without them, and refused."""
+    result = client.execute(HOURS, parse_plan('0.4: (enter) [0.2]', timed=True), GUARDED)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    assert '(inside)' in result.final_state.facts
+    early = client.execute(HOURS, parse_plan('(enter)'), GUARDED)
+    assert ErrorCode(early.error_code) is ErrorCode.PLAN_REFUSED
+    assert 'needs all the time (open)' in early.error_msg or 'needs (open)' in early.error_msg
+
+
 def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> None:
     heard: list[WorldState] = []
     news = threading.Condition()

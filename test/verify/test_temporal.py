@@ -254,6 +254,9 @@ def test_timed_literals_are_written_as_they_are_read() -> None:
         ('(at 3 (= (path) 2))', 'a number that changes at a time is not supported'),
         ('(at 3 (shut))', "predicate 'shut' is not declared"),
         ('(at 3 open)', 'expected an atom such as'),
+        ('(at 3 (not open))', 'expected an atom such as'),
+        ('(at 3 (not))', "'not' takes 1 arguments, found 0"),
+        ('(at 3 (not (open) (lit)))', "'not' takes 1 arguments, found 2"),
     ],
 )
 def test_a_wrong_timed_literal_is_refused(literals: str, said: str) -> None:

@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import State
-from safegen_ros.pddl.moments import plan_of_steps, steps_of_plan
+from safegen_ros.pddl.moments import PlanMoment, plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Step
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
 from safegen_ros.tasks.job import WorldJob, prove
 from safegen_ros.tasks.pddl3.cells import SymbolicRobots
+from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
 from safegen_ros.verify.run_monitor import TimedRunMonitor
 
@@ -177,8 +179,20 @@ def test_a_literal_that_is_not_sent_along_is_missed() -> None:
     task = load_task(HOURS, GUARDED)
     steps = task.steps_of('3.5: (enter) [2] 5.501: (work) [5]')
     assert prove(task, steps).ok
-    with pytest.raises(SafegenError, match='the steps say more'):
+    with pytest.raises(SafegenError, match='timed initial literals are steps, too'):
         prove(task, steps_of_plan(plan_of_steps(steps)))
+
+
+@pytest.mark.parametrize('plan', ['(fly)', '(enter now)', 'I cannot.'])
+def test_what_is_no_plan_has_no_steps_where_the_time_changes_the_world(plan: str) -> None:
+    assert load_task(HOURS, GUARDED).steps_of(plan) == ()
+
+
+def test_moments_are_for_tasks_with_time() -> None:
+    untimed = load_task(kits()['ferry'].problem(3).text)
+    with pytest.raises(RobotError, match='no action of this task takes time') as caught:
+        SymbolicCell(untimed.problem).happen(PlanMoment(Decimal(1), ()))
+    assert caught.value.code is ErrorCode.UNSUPPORTED_SCENE
 
 
 def test_a_door_that_stays_shut_is_seen() -> None:
