@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
@@ -13,6 +13,7 @@ from operator import attrgetter, itemgetter
 
 from safegen_ros.pddl.bits import AtomTable, no_tick
 from safegen_ros.pddl.expressions import bound
+from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.formulas import instances, leaves
 from safegen_ros.pddl.ground import GroundAction, Grounder, NumericAction
@@ -104,6 +105,13 @@ class TimedActions:
         self._reads: dict[Step, int] = {}
         self._touched: dict[Step, Touched] = {}
         self._bounds: dict[Step, list[tuple[str, Evaluate]]] = {}
+        self._fixed: dict[str, Sequence[tuple[str, Number | None]]] = {}  # those that are constant
+        for name, action in domain.durative.items():
+            values = [
+                (op, exact(value)) for op, value in action.duration if isinstance(value, Decimal)
+            ]
+            if len(values) == len(action.duration):
+                self._fixed[name] = values
 
     def timed(self, plan: Plan) -> Plan:
         """The plan with times; where it has none its steps follow each other, `EPSILON` apart."""
@@ -223,8 +231,11 @@ class TimedActions:
         found = [value for value in wanted or dict(bounds).values() if value is not None]
         return decimal_of(max(found, default=0))
 
-    def duration(self, step: Step, state: int) -> list[tuple[str, Number | None]]:
+    def duration(self, step: Step, state: int) -> Sequence[tuple[str, Number | None]]:
         """The bounds of the duration of a step that starts in a state; None for no value."""
+        fixed = self._fixed.get(step.action)
+        if fixed is not None:
+            return fixed
         bounds = self._bounds.get(step)
         if bounds is None:
             schema = self.problem.domain.durative[step.action]
@@ -363,10 +374,10 @@ def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
 
 def decimal_of(value: Number) -> Decimal:
     """A time as a plan writes it, rounded to the clock of a plan where it has to be."""
-    exact = Decimal(value.numerator) / Decimal(value.denominator)
-    if Fraction(exact) == value:
-        return exact
-    return exact.quantize(_DIGITS, ROUND_HALF_EVEN)
+    found = Decimal(value.numerator) / Decimal(value.denominator)
+    if Fraction(found) == value:
+        return found
+    return found.quantize(_DIGITS, ROUND_HALF_EVEN)
 
 
 def seconds_text(value: Number | Decimal) -> str:
