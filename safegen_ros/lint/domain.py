@@ -75,6 +75,7 @@ def domain_findings(
             if action.name not in domain.durative
             for each in _action(action, places)
         ),
+        *places.unjoined(),
         *_requirements(domain, places),
         *_spellings(places),
     ]

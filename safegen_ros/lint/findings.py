@@ -103,6 +103,17 @@ class SourceMap:
                         yield item.head, self._of(item)
                     seen.add(item.head)
 
+    def unjoined(self) -> Iterator[LintFinding]:
+        """The second of several constraints that no `and` joins."""
+        for section in self._sections.get(':constraints', ()):
+            for second in section.items[2:3]:
+                if isinstance(second, Group):
+                    yield self.finding(
+                        WARNING, 'constraints-without-and', self._of(second),
+                        'constraints stand side by side, and all of them must hold',
+                        'join them with (and ...): other tools refuse them',
+                    )  # fmt: skip
+
     def action(self, name: str) -> Place:
         """An action."""
         return self._of(self._action(name))

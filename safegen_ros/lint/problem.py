@@ -61,7 +61,7 @@ def problem_findings(problem: Problem, places: SourceMap, domain: SourceMap) -> 
         places: of its text.
         domain: of the text of its domain.
     """
-    found = [*_quantifiers(problem, places), *_objects(problem, places)]
+    found = [*places.unjoined(), *_quantifiers(problem, places), *_objects(problem, places)]
     try:
         for each in _states(problem, places, domain):
             found.append(each)

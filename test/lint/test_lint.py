@@ -74,6 +74,7 @@ PROBLEM_CASES = {
     'goal-unreachable': ('(seen b)', '(road b a)', 4, 1),
     'unreachable-action': ('(road a b) (road c a)', '', 4, 1),
     'unused-object': ('b c', 'b c e', 2, 27),
+    'constraints-without-and': ('(and (always', '(sometime (at r b)) (and (always', 5, 35),
     'constraint-broken': ('{}', '(always (seen a))', 6, 1),
     'constraint-holds': ('{}', '(always (not (road b c)))', 6, 1),
     'contradiction': ('{}', '(always (not (at r b)))', 4, 1),
