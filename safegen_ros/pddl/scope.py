@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import ConstraintTree, Domain, SoftRule, Variables
 from safegen_ros.pddl.sexpr import Group, Reader
-from safegen_ros.pddl.writer import names_text
+from safegen_ros.pddl.writer import names_text, variables_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +110,12 @@ def read_arguments(
         # Strict, as in VAL: a variable of a wider type is refused too, since an effect on it
         # could make atoms true of objects that the predicate was not declared for.
         if actual != kind and not scope.fits(actual, kind):
+            narrower = term.startswith('?') and scope.fits(kind, actual)
             raise reader.error_in(
                 group,
                 index,
                 f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {kind[:40]} here',
-                'change one',
+                f'declare {variables_text(((term, kind),))[:90]}' if narrower else 'change one',
             )
         terms.append(term)
     return tuple(terms)

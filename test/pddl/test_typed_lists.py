@@ -86,6 +86,20 @@ def test_either_in_formulas(goal: str, refused: str) -> None:
         _problem(objects, goal)
 
 
+@pytest.mark.parametrize(
+    ('goal', 'cure'),
+    [
+        ('(exists (?x) (pab ?x))', 'declare ?x - (either a b)'),
+        ('(exists (?x) (pa ?x))', 'declare ?x - a'),
+        ('(exists (?x - other) (pa ?x))', 'change one'),
+    ],
+)
+def test_a_variable_of_a_wider_type_is_told_the_type_to_declare(goal: str, cure: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        _problem('w - a', goal)
+    assert caught.value.cure == cure
+
+
 def test_a_type_listed_twice_has_both_parents() -> None:
     # The Storage domain of the fifth planning competition is written so.
     domain = read_domain(
