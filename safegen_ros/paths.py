@@ -81,7 +81,7 @@ def data_path(name: str | Path) -> Path:
     for candidate in candidates:
         if candidate.exists():
             return candidate.resolve()
-    looked = ', '.join(str(path) for path in candidates)
+    looked = ', '.join(dict.fromkeys(map(str, candidates)))
     cure = (
         ': install the package safegen_ros_models'
         if str(name).startswith('models/safegen-')

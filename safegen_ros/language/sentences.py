@@ -145,15 +145,16 @@ class Sentence:
         if self._hint:
             return self.error(self._hint, 'name what the problem has', index, NotUnderstood)
         wanted = ', '.join(sorted(self._wanted - {','})[:8])
+        close = ''
         if index >= len(self.words):
             index = len(self.words) - 1
             what = f'the rule is not understood: it ends behind {self.words[index].text[:40]!a}'
         else:
             word = self.words[index].text
-            close = suggestion(word, sorted({*names, *self._wanted}))
+            if word not in names:
+                close = suggestion(word, sorted({*names, *self._wanted}))
             what = f'the rule is not understood from {word[:40]!a} on'
-            wanted = f'{close}{wanted}' if close and word not in names else wanted
-        cure = f'words that fit here: {wanted}; see docs/constraints.md'
+        cure = f'{close}possible next words: {wanted}; docs/constraints.md has examples'
         return self.error(what, cure, index, NotUnderstood)
 
 
