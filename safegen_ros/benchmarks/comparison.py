@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.files import read_lines, writing
+from safegen_ros.datasets.files import DatasetError, read_lines, writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.verdict import Category
 
@@ -108,7 +108,11 @@ def kept_lines(path: Path) -> list[Any]:
     whole, _, cut = path.read_text(encoding='utf-8').rpartition('\n')
     if cut:
         path.write_text(f'{whole}\n' if whole else '', encoding='utf-8')
-    return [values for values, _ in read_lines(path)]
+
+    def fail(message: str) -> SafegenError:
+        return DatasetError(f'{message}: choose another folder')
+
+    return [values for values, _ in read_lines(path, fail)]
 
 
 CLASSES = {

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from safegen_ros.paths import write_durably
 from safegen_ros.training.arguments import CHECKPOINTS
 from safegen_ros.training.config import ConfigError, TrainConfig
 
@@ -38,16 +38,9 @@ def prepare_folder(config: TrainConfig, out: Path, *, resume: bool) -> None:
             raise ConfigError(f'{recipe}: another recipe made this run: resume with that one')
     try:
         out.mkdir(parents=True, exist_ok=True)
-        write_whole(recipe, json.dumps(values, indent=2) + '\n')
+        write_durably(recipe, json.dumps(values, indent=2) + '\n')
     except OSError as error:
         raise ConfigError(f'{out}: cannot be written: {error.strerror}: give a folder') from error
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file that is never seen half written."""
-    partial = path.with_name(path.name + '.partial')
-    partial.write_text(text, encoding='utf-8')
-    os.replace(partial, path)
 
 
 def _read(path: Path) -> dict[str, Any]:

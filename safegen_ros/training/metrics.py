@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from transformers import TrainerCallback
 
+from safegen_ros.paths import write_durably
 from safegen_ros.terminal import Console
-from safegen_ros.training.checkpoints import write_whole
 
 METRICS = 'metrics.jsonl'
 PICTURE = 'metrics.png'
@@ -46,7 +46,7 @@ def read_metrics(path: Path) -> list[dict[str, float]]:
 def forget_after(path: Path, step: int) -> None:
     """Drops what a killed run reported after its last checkpoint, which it will report again."""
     kept = [line for line in read_metrics(path) if line['step'] <= step]
-    write_whole(path, ''.join(json.dumps(line) + '\n' for line in kept))
+    write_durably(path, ''.join(json.dumps(line) + '\n' for line in kept))
 
 
 class MetricsWriter(TrainerCallback):

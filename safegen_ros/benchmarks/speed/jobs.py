@@ -26,6 +26,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from safegen_ros.benchmarks.comparison import kept_lines
 from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.search.solve import Route, solve
@@ -93,17 +94,12 @@ class SolverOutcome:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def from_json(line: str) -> SolverOutcome:
-        """Reads `to_json` back.
-
-        Raises:
-            ValueError: it is something else.
-        """
+    def of(values: Any) -> SolverOutcome:
+        """The outcome of what `to_json` has written; raises `ValueError` for anything else."""
         try:
-            values: dict[str, Any] = json.loads(line)
             return SolverOutcome(**{**values, 'job': SolverJob(**values['job'])})
         except (KeyError, TypeError) as error:
-            raise ValueError(f'not an outcome: {line[:60]!r}') from error
+            raise ValueError(f'not an outcome: {values!r:.60}') from error
 
 
 NotifyOutcome = Callable[[SolverOutcome], None]
@@ -126,7 +122,7 @@ class Worker:
         finally:
             overdue.cancel()
         if line:
-            return SolverOutcome.from_json(line)
+            return SolverOutcome.of(json.loads(line))
         self.close()
         message = f'the process of the solver ended: {describe_exit(process.wait())}'
         return SolverOutcome(job, 'died', job.time_limit_s, message=message)
@@ -178,17 +174,12 @@ class OutcomeJournal:
         self._path = path
         self._lock = threading.Lock()
         self.outcomes: dict[str, SolverOutcome] = {}
-        if path.exists():
-            whole = path.read_text(encoding='utf-8').splitlines(keepends=True)
-            for number, line in enumerate(whole, 1):
-                if not line.endswith('\n'):  # the run was killed while it wrote this one
-                    path.write_text(''.join(whole[:-1]), encoding='utf-8')
-                    break
-                try:
-                    outcome = SolverOutcome.from_json(line)
-                except ValueError as error:
-                    raise SafegenError(f'{path}:{number}:1: {error}: use another folder') from error
-                self.outcomes[outcome.job.key] = outcome
+        for number, values in enumerate(kept_lines(path), 1):
+            try:
+                outcome = SolverOutcome.of(values)
+            except ValueError as error:
+                raise SafegenError(f'{path}:{number}:1: {error}: use another folder') from error
+            self.outcomes[outcome.job.key] = outcome
 
     def add(self, outcome: SolverOutcome) -> None:
         """Writes one more outcome down."""
