@@ -36,6 +36,7 @@ run() {
     setpriv --reuid="$user" --regid="$user" --init-groups \
     sh -c "cd $folder && $1"
 }
+argv() { python3 -c 'import json, shlex, sys; print(shlex.join(json.loads(sys.argv[1])))' "$1"; }
 path=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 # One instruction a line, with its continuation lines joined.
 sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' Dockerfile | grep -v '^#' | while read -r word rest; do
@@ -45,12 +46,12 @@ sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}' Dockerfile | grep -v '^#' | while re
     COPY) git archive HEAD | tar -x -C "$root$folder"; chroot "$root" chown -R safegen:safegen "$folder" ;;
     USER) user=$rest ;;
     ENV) path="$folder/.venv/bin:$path" ;;
+    HEALTHCHECK) health=$(argv "${rest#*CMD }") ;;
     CMD)
-      run "safegen up sim console:=true >/tmp/up.log 2>&1 & echo \$! >/tmp/up.pid; sleep 0"
+      run "$(argv "$rest") >/tmp/up.log 2>&1 & echo \$! >/tmp/up.pid; sleep 0"
       cp "$root/tmp/up.pid" "$root/up.pid"
       for _ in $(seq 60); do
-        if run "python -c \"import urllib.request as r; r.urlopen('http://127.0.0.1:8765', timeout=4)\"" \
-          >/dev/null 2>&1; then echo "healthy"; exit 0; fi
+        if run "$health" >/dev/null 2>&1; then echo "healthy"; exit 0; fi
         sleep 1
       done
       cat "$root/tmp/up.log"; exit 1 ;;
