@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import product
 
 from safegen_ros.pddl.bits import AtomTable, Condition, Literals
-from safegen_ros.pddl.derived import layers
+from safegen_ros.pddl.derived import levels
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.writer import atom_text
@@ -35,9 +35,8 @@ class Translator:
         self._facts: dict[Atom, Fact] = {}
         self._derived: dict[Hashable, Fact] = {}
         self._layers = {
-            head: 1 + place  # behind what says that a variable has another value
-            for place, layer in enumerate(layers(problem.domain.derived))
-            for head in layer
+            head: 1 + level  # behind what says that a variable has another value
+            for head, level in levels(problem.domain.derived).items()
         }
         for group in groups:
             (initial,) = (index for index, atom in enumerate(group) if atom in problem.init)
