@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from collections.abc import Callable
@@ -23,6 +24,7 @@ EXIT_INTERRUPTED = 130
 Verbose = Annotated[
     bool, typer.Option('--verbose', help='print the traceback of an internal error')
 ]
+JsonOnly = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
 AnyName = Annotated[
     bool, typer.Option('--any-name', help='accept a problem that names another domain')
 ]
@@ -69,6 +71,18 @@ def guarded(work: Callable[[], int], tell: Callable[[Exception, str], None], ver
 def print_error(message: str) -> None:
     """Prints an error for a person."""
     print(f'error: {message}', file=sys.stderr)
+
+
+def print_answer(success: bool, message: str, as_json: bool) -> int:
+    """Prints what a node has answered to a command; returns the exit status."""
+    if as_json:
+        print(json.dumps({'success': success, 'message': message}))
+    elif success:
+        print(message)
+    else:
+        print_error(message)
+    sys.stdout.flush()
+    return EXIT_OK if success else EXIT_FAILED
 
 
 def _internal(error: Exception) -> str:

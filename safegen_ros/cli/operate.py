@@ -14,9 +14,25 @@ AsJson = Annotated[bool, typer.Option('--json', help='print machine-readable JSO
 
 def stop(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Stop the arm and end every goal, until a reset. This is not a hardware emergency stop."""
+    from safegen_ros.cli.failures import print_answer
+    from safegen_ros.cli.namespaces import absolute_namespace
+    from safegen_ros.errors import SafegenError
+    from safegen_ros.nodes.release_store import ReleaseStore
+    from safegen_ros.nodes.stop_socket import ANSWER_S, stop_at
+    from safegen_ros.ros.stack_state import current_domain
+
+    place, answer, silent = absolute_namespace(namespace), None, False
+    try:  # without the second that ROS takes to start
+        answer = stop_at(ReleaseStore(current_domain(), place).socket, ANSWER_S)
+    except TimeoutError:
+        silent = True
+    except SafegenError:
+        pass  # no place for a socket
+    if answer is not None:
+        raise typer.Exit(print_answer(*answer, as_json))
     from safegen_ros.cli.operator import stop_stack
 
-    raise typer.Exit(stop_stack(namespace, as_json))
+    raise typer.Exit(stop_stack(place, as_json, silent))
 
 
 def reset(namespace: Namespace = '', as_json: AsJson = False) -> None:

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 from std_srvs.srv import Trigger
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
+from safegen_ros.cli.failures import print_answer
 from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
+from safegen_ros.nodes.stop_socket import ANSWER_S
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.lifecycle import stacks_elsewhere
@@ -23,23 +22,24 @@ from safegen_ros.ros.stack_state import current_domain, is_held, read_state
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""
 
-ANSWER_S = 10.0
-"""How long the executor may take to answer [s]; it answers a stop when the arm is at rest."""
-
 RESET_ANSWER_S = 60.0
 """The same for a reset, which connects to an arm that may be silent, and asks it again."""
 
 
-def stop_stack(namespace: str, as_json: bool) -> int:
+def stop_stack(place: str, as_json: bool, silent: bool) -> int:
     """Calls the service `stop`; returns the exit status.
+
+    Args:
+        place: the namespace, absolute.
+        as_json: whether the answer is for a program.
+        silent: whether an executor here was asked already, and does not answer.
 
     Raises:
         SafegenError: no executor answers (`SERVER_LOST`), or another process in its place. The stop
             is stored, so that an executor that runs here or starts here stops.
     """
-    place = absolute_namespace(namespace)
     with Client(place) as client:
-        caller = _caller(client, 'stop')
+        caller = None if silent else _caller(client, 'stop')
         found = stacks_elsewhere(client.node, place)
         # Unsigned, and by anybody; the other commands may have to be signed.
         what, lost = 'the service stop of the executor', ErrorCode.SERVER_LOST
@@ -47,7 +47,7 @@ def stop_stack(namespace: str, as_json: bool) -> int:
             if caller is not None:
                 answer = answer_of(caller, Trigger.Request(), ANSWER_S, what, lost)
                 if not (answer.success and _may_move(place)):
-                    return _print_answer(answer.success, answer.message, as_json)
+                    return print_answer(answer.success, answer.message, as_json)
                 found = f', though another process answers in its place{found}'
         except SafegenError as error:
             if error.code is not lost:
@@ -87,11 +87,11 @@ def reset_stack(namespace: str, as_json: bool) -> int:
         answer = _call(client, 'reset')
         found = stacks_elsewhere(client.node, place)
     if answer is not None:
-        return _print_answer(answer.success, answer.message, as_json)
+        return print_answer(answer.success, answer.message, as_json)
     try:
-        return _print_answer(True, _release_stored(place, found), as_json)
+        return print_answer(True, _release_stored(place, found), as_json)
     except OSError as error:
-        return _print_answer(False, f'it stays stopped: {error}', as_json)
+        return print_answer(False, f'it stays stopped: {error}', as_json)
 
 
 def _release_stored(place: str, found: str) -> str:
@@ -148,7 +148,7 @@ def release_tool(namespace: str, as_json: bool) -> int:
             f'{current_domain()}{found}: start the stack first',
             ErrorCode.SERVER_LOST,
         )
-    return _print_answer(answer.success, answer.message, as_json)
+    return print_answer(answer.success, answer.message, as_json)
 
 
 def state_set_up(namespace: str, as_json: bool) -> int:
@@ -158,7 +158,7 @@ def state_set_up(namespace: str, as_json: bool) -> int:
         SafegenError: there is no executor (`SERVER_LOST`).
     """
     answer = call_set_up(absolute_namespace(namespace))
-    return _print_answer(answer.success, answer.message, as_json)
+    return print_answer(answer.success, answer.message, as_json)
 
 
 def call_set_up(place: str) -> Any:
@@ -188,14 +188,3 @@ def _call(client: Client, command: str) -> Any:
     commands = CommandClient(client.node, 'executor')
     answer_s = RESET_ANSWER_S if command == 'reset' else ANSWER_S
     return commands.do(command, timeout_s=answer_s) if commands.wait(DISCOVERY_S) else None
-
-
-def _print_answer(success: bool, message: str, as_json: bool) -> int:
-    if as_json:
-        print(json.dumps({'success': success, 'message': message}))
-    elif success:
-        print(message)
-    else:
-        print_error(message)
-    sys.stdout.flush()
-    return EXIT_OK if success else EXIT_FAILED

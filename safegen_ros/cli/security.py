@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
-from safegen_ros.cli.failures import EXIT_FAILED, print_error
+from safegen_ros.cli.failures import print_answer
 from safegen_ros.cli.operate import AsJson, Namespace
 
 app = typer.Typer(no_args_is_help=True)
@@ -72,14 +71,7 @@ def send(
 
     with Client(absolute_namespace(namespace)) as client:
         answer = CommandClient(client.node, node).do(command, argument, timeout_s=_ANSWER_S)
-    if as_json:
-        typer.echo(json.dumps({'success': answer.success, 'message': answer.message}))
-    elif answer.success:
-        typer.echo(answer.message)
-    else:
-        print_error(answer.message)
-    if not answer.success:
-        raise typer.Exit(EXIT_FAILED)
+    raise typer.Exit(print_answer(answer.success, answer.message, as_json))
 
 
 @app.command()

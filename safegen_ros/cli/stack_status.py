@@ -29,7 +29,7 @@ from safegen_ros.ros import qos
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.conversions import seconds_of
 from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
-from safegen_ros.ros.liveness import ALIVE_S
+from safegen_ros.ros.liveness import PERIOD_S
 from safegen_ros.ros.stack_state import StackState, current_domain, read_state
 from safegen_ros.ros.stop_listener import StopListener
 
@@ -159,7 +159,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         untold = goals.wait(serving, LATCHED_S)
         domain = client.node.context.get_domain_id()
         # A second process of a name is found by its heartbeat alone.
-        Event().wait(ALIVE_S - time.monotonic() + begun)
+        Event().wait(2 * PERIOD_S - time.monotonic() + begun)
         alive = Counter(each.node for each in client.heartbeats.instances())
         elsewhere = stacks_elsewhere(client.node, namespace)
         asked = {name: _asked(client, name) for name, state in states.items() if state}

@@ -79,6 +79,7 @@ class ReleaseStore(Closing):
         self.folder = base / 'executors' / name
         self._former = base / f'stopped-{name}.json'
         self._lock_file = base / 'executors' / f'{name}.lock'
+        self.socket = self._lock_file.with_name(f'{name}.sock')  # of `StopSocket`
         self._lock: int | None = None
 
     # One owner

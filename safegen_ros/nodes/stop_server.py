@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from builtin_interfaces.msg import Time
 from rclpy.duration import Duration
@@ -26,6 +27,7 @@ from safegen_ros.nodes.stop_latch import (
     Stop,
     StopLatch,
 )
+from safegen_ros.nodes.stop_socket import StopSocket
 from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.diagnostics import Health
@@ -51,6 +53,7 @@ class StopServer(Closing):
 
     Interfaces:
         service `stop` (std_srvs/Trigger): latches; answers when the arm is at rest.
+        socket beside the store (`StopSocket`): the same, for `safegen stop` of this user.
         service `reset` (std_srvs/Trigger): ends a stop; moves nothing.
         topic `stopped` (safegen_msgs/msg/StopState, latched). A stop that another node publishes
             there is obeyed.
@@ -80,6 +83,8 @@ class StopServer(Closing):
             'a reset',
             lambda by: self.reset(f'reset by {by}' if by else 'the service reset was called'),
         )
+        self._socket: StopSocket | None = None
+        self._listen()
         self._looked, self._woke = _now(), -math.inf
         if self.state.reason != NEVER_RELEASED:  # else it depends on the cell
             self._publish()
@@ -103,6 +108,7 @@ class StopServer(Closing):
             self._latch.open()
             self._publish()
             raise SafegenError(f'{self.state.reason}: end one of the two')
+        self._listen()
         if self.state.reason.startswith(ANOTHER_EXECUTOR):
             self._latch.open()
             self._publish()
@@ -216,12 +222,25 @@ class StopServer(Closing):
             self.stop(f'another executor in this namespace is stopped: {message.reason}')
 
     def _serve_stop(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.message, stored = self._stop('the service stop was called')
+        response.success, response.message = self._stopped('the service stop was called')
+        return response
+
+    def _stopped(self, reason: str) -> tuple[bool, str]:
+        """Whether it is stopped, stored and at rest, and what happened."""
+        message, stored = self._stop(reason)
         ended = self._node.goals.wait_idle(ENDED_S)
         if not ended:
-            response.message += '; but its goal has not ended: look at the cell'
-        response.success = stored and ended
-        return response
+            message += '; but its goal has not ended: look at the cell'
+        return stored and ended, message
+
+    def _listen(self) -> None:
+        """Opens the socket, where no other executor has the store."""
+        if self._socket is None and self._store.own():
+            try:
+                stopped = partial(self._stopped, 'safegen stop was called')
+                self._socket = StopSocket(self._store.socket, stopped)
+            except OSError as error:
+                self._node.get_logger().warning(f'only the service stops: no socket: {error}')
 
     def reset(self, reason: str) -> str:
         """Allows goals again, and moves nothing; returns what happened.
@@ -276,6 +295,8 @@ class StopServer(Closing):
     def close(self) -> None:
         """Looks no more, and leaves the store to the next executor; harmless when repeated."""
         self._looks.close()
+        if self._socket is not None:
+            self._socket.close()
         self._store.close()
 
 

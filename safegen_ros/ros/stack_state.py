@@ -16,11 +16,13 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safegen_ros.errors import BringupError, SafegenError
 from safegen_ros.paths import runtime_dir
-from safegen_ros.ros.lifecycle import ManagedNode
+
+if TYPE_CHECKING:
+    from safegen_ros.ros.lifecycle import ManagedNode
 
 # Ports of a higher domain lie in the range that Linux hands out to anybody.
 MAX_DOMAIN = 101
