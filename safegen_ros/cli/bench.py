@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -17,7 +17,7 @@ import typer
 from safegen_ros.cli import boxnet, household, planetarium
 from safegen_ros.cli.bench_collections import language, solve
 from safegen_ros.cli.failures import EXIT_FAILED
-from safegen_ros.cli.progress import bars, stages
+from safegen_ros.cli.progress import stages
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.paths import runs_dir
 from safegen_ros.terminal import Console, table
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from safegen_ros.benchmarks.measurement import Notify, Report
-    from safegen_ros.benchmarks.speed.jobs import NotifyOutcome
     from safegen_ros.benchmarks.stack.fault_runs import FaultRun
 
 app = typer.Typer(
@@ -119,12 +118,13 @@ def planner(
     routes = tuple(name for name in known if not route or name in route)
     folder = _folder(out)
     console = Console()
-    count = per_bin if figure3 else problems or _SEARCHED
-    asked = search.PlannerSettings(count, routes, seed, time_limit, memory_limit, jobs)
+    each = per_bin if figure3 else problems or _SEARCHED
+    asked = search.PlannerSettings(each, routes, seed, time_limit, memory_limit, jobs)
     measure = search.measure_figure3 if figure3 else search.measure
     total = len((search.figure3_jobs if figure3 else search.paper_jobs)(asked))
-    with _outcomes(console, total) as notify:
-        report = measure(asked, folder, notify)
+    solved = count(1)
+    with stages(console) as notify:
+        report = measure(asked, folder, lambda outcome: notify('solving', next(solved), total))
     _finish(report, folder, console)
 
 
@@ -258,23 +258,6 @@ def _folder(out: Path | None) -> Path:
     return out
 
 
-@contextmanager
-def _outcomes(console: Console, total: int) -> Iterator[NotifyOutcome]:
-    """A bar for the outcomes, with how many there are of each kind."""
-    from safegen_ros.benchmarks.speed.jobs import SolverOutcome
-
-    counts: Counter[str] = Counter()
-    with bars(console) as progress:
-        bar = progress.add_task('solving', total=total)
-
-        def notify(outcome: SolverOutcome) -> None:
-            counts[outcome.status] += 1
-            texts = ', '.join(f'{count} {status}' for status, count in sorted(counts.items()))
-            progress.update(bar, advance=1, description=texts)
-
-        yield notify
-
-
 def _run(measure: Callable[[Notify], Report], out: Path | None) -> Report:
     console = Console()
     with stages(console) as notify:
@@ -305,14 +288,15 @@ def faults(
     from safegen_ros.benchmarks.stack.fault_runs import run_all
     from safegen_ros.robot.scene import load_scene
 
-    console = Console()
+    console, ended = Console(), count(1)
+    with stages(console) as progress:
 
-    def notify(run: FaultRun) -> None:
-        if run.ended == 'wrong':
-            what = f'seed {run.seed}, {run.fault} over {run.transport}: {run.message}'
-            console.print(what, markup=False)
+        def notify(run: FaultRun) -> None:
+            progress('faults', next(ended), runs)
+            if run.ended == 'wrong':
+                what = f'seed {run.seed}, {run.fault} over {run.transport}: {run.message}'
+                console.print(what, markup=False)
 
-    with console.status(f'{runs} runs, about {15 * runs // jobs} s'):
         found = run_all(load_scene(), range(seed, seed + runs), jobs, notify)
     console.print(_table(found), highlight=False)
     for line in summary(found):

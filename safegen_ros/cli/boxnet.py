@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
-from safegen_ros.cli.dataset import build_with, check_with, working
+from safegen_ros.cli.dataset import Jobs, build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.repro_command import given_words
 from safegen_ros.terminal import Console
@@ -33,9 +33,6 @@ LESSON_RECIPE = 'config/boxnet/mini.json'
 """That of what the small model learned from."""
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help='number of processes (default: one per core)')
-]
 TaskFile = Annotated[
     Path,
     typer.Argument(dir_okay=False, help='task in JSON (several lines: choose by --id)'),
@@ -140,7 +137,7 @@ def build(
     asked = load_recipe(data_path(recipe or PAPER_RECIPE))
     asked = asked if rows is None else scaled(asked, rows)
     asked = asked if seed is None else replace(asked, seed=seed)
-    build_with(jobs, out, partial(make, out, asked), _show)
+    build_with('safegen bench boxnet', jobs, out, partial(make, out, asked), _show)
     if traces:
         from safegen_ros.datasets.boxnet.traces import write_traces
 

@@ -82,6 +82,7 @@ def build(
     _tell_built(out, fresh, console)
     if fresh or plots_missing(out, out / PLOTS):  # a build may be killed before it draws
         _show(out, console, out / PLOTS)
+    _next(console, f'safegen data check {out}')
 
 
 @app.command()
@@ -113,6 +114,7 @@ def shard(
     with working(jobs, ray) as (workers, notify, console):
         made = build_shard(out, asked, workers, notify, index=index, of=of, blocks=blocks)
     console.print(f'made {made} blocks of shard {index} of {of}: {out}', soft_wrap=True)
+    _next(console, f'safegen data merge {out}')
 
 
 @app.command()
@@ -124,6 +126,7 @@ def merge(out: Out, jobs: Jobs = None) -> None:
         make(out, workers, notify)
     console.print(f'built: {out}', soft_wrap=True)
     _show(out, console, out / PLOTS)
+    _next(console, f'safegen data check {out}')
 
 
 @app.command()
@@ -148,6 +151,7 @@ def lessons(
     with working(jobs, '') as (workers, notify, console):
         count = write_lessons(out, MIXES[mix], groups, size, seed, workers, notify)
     console.print(f'{count:,} lessons: {out}', soft_wrap=True)
+    _next(console, 'safegen train sft --config RECIPE --out FOLDER')
 
 
 @app.command()
@@ -263,6 +267,7 @@ def _domain(known: dict[str, Any], name: str) -> Any:
 
 
 def build_with(
+    group: str,
     jobs: int | None,
     out: Path,
     make: Callable[[Workers, Notify], bool],
@@ -271,6 +276,7 @@ def build_with(
     """Builds a dataset of another world, and shows what it is made of.
 
     Args:
+        group: of commands, such as `safegen bench boxnet`.
         jobs: processes; None for one on each core.
         out: its folder.
         make: builds it, and tells whether there was anything to do.
@@ -280,6 +286,7 @@ def build_with(
         fresh = make(workers, notify)
     _tell_built(out, fresh, console)
     show(out, console)
+    _next(console, f'{group} check {out}')
 
 
 def check_with(
@@ -293,6 +300,10 @@ def check_with(
 
 def _tell_built(out: Path, fresh: bool, console: Console) -> None:
     console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
+
+
+def _next(console: Console, command: str) -> None:
+    console.print(f'next: {command}', highlight=False, soft_wrap=True, markup=False)
 
 
 def _tell_checked(folder: Path, rows: int, console: Console) -> None:

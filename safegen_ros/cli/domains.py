@@ -15,7 +15,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, Verbose, guarded, print_error
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, JsonOnly, Verbose, guarded, print_error
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ app = typer.Typer(no_args_is_help=True)
 
 _WIDTH = 400  # of tables, so that no cell is wrapped
 
-AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the first problem')]
 
 
@@ -49,7 +48,7 @@ def list_(
         float,
         typer.Option(min=0.001, help='seconds of search per problem, with --difficulty'),
     ] = 60.0,
-    as_json: AsJson = False,
+    as_json: JsonOnly = False,
     verbose: Verbose = False,
 ) -> None:
     """List domains, sizes and constraint families.
@@ -113,7 +112,7 @@ def check(
         int, typer.Option(min=1, max=100_000, help='problems to draw per family')
     ] = 5,
     seed: Seed = 0,
-    as_json: AsJson = False,
+    as_json: JsonOnly = False,
     verbose: Verbose = False,
 ) -> None:
     """Check domain folders for contradictions, and draw problems from them.

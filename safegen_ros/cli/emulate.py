@@ -42,7 +42,9 @@ def emulate(
         typer.Option(help='YAML of the table and the tool (default: config/scene.yaml)'),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help='seed of the faults')] = 0,
-    list_faults: Annotated[bool, typer.Option(help='print the faults and exit')] = False,
+    list_faults: Annotated[
+        bool, typer.Option('--list-faults', help='print the faults and exit')
+    ] = False,
 ) -> None:
     """Emulate an arm: the protocol of its firmware over the MuJoCo twin, until Ctrl-C.
 

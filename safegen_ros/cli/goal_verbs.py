@@ -22,7 +22,7 @@ from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words,
 from safegen_ros.cli.typer_compat import LINE
 from safegen_ros.cli.verify import plan_text
 from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
-from safegen_ros.goals.files import ReadAs
+from safegen_ros.goals.files import DomainFile, ReadAs
 from safegen_ros.planning.levels import FEEDBACK, LEVELS
 from safegen_ros.terminal import Console
 
@@ -44,9 +44,6 @@ TaskText = Annotated[
         'request in plain words, such as "put b1 on b2"',
         autocompletion=complete_problem,
     ),
-]
-DomainFile = Annotated[
-    Path | None, typer.Option('--domain', help='PDDL domain file (default: the built-in domain)')
 ]
 Format = Annotated[
     str,
@@ -142,7 +139,9 @@ def demo(
             'or auto (twin where it can show the task)'
         ),
     ] = 'auto',
-    model: Annotated[str, typer.Option(help='model folder (default: from config)')] = '',
+    model: Annotated[
+        str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL (default: from config)')
+    ] = '',
     video: Annotated[bool, typer.Option(help='record a video of the twin')] = True,
 ) -> None:
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
@@ -248,11 +247,17 @@ def up(
         str, typer.Argument(help='profile to start, such as sim', autocompletion=complete_profile)
     ] = 'sim',
     arguments: ProfileArguments = None,
+    console: Annotated[
+        bool, typer.Option('--console', help='serve the operator console; simulate in real time')
+    ] = False,
 ) -> None:
     """Start the nodes of a profile and keep them running until Ctrl-C."""
     from safegen_ros.bringup.supervisor import up as bring_up
 
-    raise typer.Exit(int(bring_up(profile, argument_values(arguments or ()))))
+    values = {'console': 'true'} if console else {}
+    if console and profile == 'sim':
+        values['real_time_factor'] = '1'
+    raise typer.Exit(int(bring_up(profile, values | argument_values(arguments or ()))))
 
 
 @app.command()

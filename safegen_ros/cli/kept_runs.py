@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from safegen_ros.cli.failures import JsonOnly
+
 if TYPE_CHECKING:
     from safegen_ros.record.run_log import KeptRun
 
@@ -34,7 +36,6 @@ RunName = Annotated[
         autocompletion=complete_run,
     ),
 ]
-AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
 
 
 @app.command('list')
@@ -74,7 +75,7 @@ def list_(
 @app.command()
 def show(
     run: RunName,
-    as_json: AsJson = False,
+    as_json: JsonOnly = False,
     events: Annotated[bool, typer.Option(help='list the events')] = True,
     compare: Annotated[
         str,
@@ -103,7 +104,7 @@ def replay(
     scene: Annotated[
         Path | None, typer.Option(help='YAML of the robot cell (default: the shipped one)')
     ] = None,
-    as_json: AsJson = False,
+    as_json: JsonOnly = False,
 ) -> None:
     """Verify a recorded run again, execute its plan again, and report differences.
 

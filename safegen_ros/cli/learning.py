@@ -16,7 +16,7 @@ train_app = typer.Typer(no_args_is_help=True)
 
 Config = Annotated[Path, typer.Option(help='recipe, such as config/train/mini.yaml')]
 Out = Annotated[Path, typer.Option(help='folder for checkpoints, metrics and the model')]
-Resume = Annotated[bool, typer.Option(help='resume from the last checkpoint in that folder')]
+Resume = Annotated[bool, typer.Option('--resume', help='resume from the last checkpoint there')]
 ReportTo = Annotated[
     list[str] | None,
     typer.Option(help='report to tensorboard, wandb or another tracker, too; may be repeated'),
@@ -42,4 +42,4 @@ def _train(stage: str, config: Path, out: Path, resume: bool, report_to: list[st
     model = train(recipe, out, resume, stage, report_to or ())
     if os.environ.get('RANK', '0') == '0':  # of the processes of `accelerate launch`
         print(f'model: {model}')
-        print('next: evaluate and serve it, see docs/models.md')
+        print(f'next: safegen eval model --model {model}, safegen up sim model:={model}')

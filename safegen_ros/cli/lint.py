@@ -19,6 +19,7 @@ from safegen_ros.cli.failures import (
     EXIT_FAILED,
     EXIT_OK,
     AnyName,
+    JsonOnly,
     Verbose,
     error_values,
     guarded,
@@ -42,9 +43,7 @@ def lint(
             autocompletion=complete_problem,
         ),
     ],
-    as_json: Annotated[
-        bool, typer.Option('--json', help='print one JSON object and nothing else')
-    ] = False,
+    as_json: JsonOnly = False,
     any_name: AnyName = False,
     verbose: Verbose = False,
 ) -> None:

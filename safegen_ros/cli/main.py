@@ -234,7 +234,7 @@ app = typer.Typer(
     epilog=examples(
         'safegen solve examples/tower_order.pddl',
         'safegen demo --model http://localhost:8000/v1#NAME',
-        'safegen up sim console:=true',
+        'safegen up sim --console',
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.dataset import build_with, check_with
+from safegen_ros.cli.dataset import Jobs, build_with, check_with
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.progress import stages
 from safegen_ros.paths import data_path
@@ -27,9 +27,6 @@ PAPER_RECIPE = 'config/planetarium/paper.json'
 app = typer.Typer(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help='number of processes (default: one per core)')
-]
 Placeholder = Annotated[
     bool, typer.Option('--placeholder', help='treat the objects in the goal as placeholders')
 ]
@@ -63,7 +60,7 @@ def build(
     from safegen_ros.datasets.planetarium.build import build as make
 
     asked = _recipe(recipe, pairs, seed, shuffled)
-    build_with(jobs, out, partial(make, out, asked), _show)
+    build_with('safegen bench planetarium', jobs, out, partial(make, out, asked), _show)
 
 
 @app.command()

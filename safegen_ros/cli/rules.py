@@ -16,13 +16,14 @@ from safegen_ros.cli.failures import (
     EXIT_FAILED,
     EXIT_OK,
     AnyName,
+    JsonOnly,
     Verbose,
     error_values,
     guarded,
     print_error,
 )
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.files import ReadAs, find_problem, read_task
+from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, read_task
 
 if TYPE_CHECKING:
     from safegen_ros.language.rule_files import Read
@@ -39,10 +40,7 @@ def rules(
     problem: Annotated[
         Path, typer.Option('--problem', help='problem file or ID that the rules apply to')
     ] = Path('examples/tower_order.pddl'),
-    domain: Annotated[
-        Path | None,
-        typer.Option('--domain', help='PDDL domain file (default: the built-in domain)'),
-    ] = None,
+    domain: DomainFile = None,
     file: Annotated[
         list[Path] | None,
         typer.Option(
@@ -62,9 +60,7 @@ def rules(
             '--out', help='write the problem with the added rules to this file, in its format'
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option('--json', help='print one JSON object and nothing else')
-    ] = False,
+    as_json: JsonOnly = False,
     read_as: ReadAs = '',
     any_name: AnyName = False,
     verbose: Verbose = False,

@@ -17,13 +17,14 @@ from safegen_ros.cli.failures import (
     EXIT_FAILED,
     EXIT_OK,
     AnyName,
+    JsonOnly,
     Verbose,
     error_values,
     guarded,
     print_error,
 )
 from safegen_ros.cli.verdicts import ranking_values
-from safegen_ros.goals.files import ReadAs, read_task
+from safegen_ros.goals.files import DomainFile, ReadAs, read_task
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.verdict import BrokenWish
 from safegen_ros.verify.cost import Ranking, rank
@@ -44,10 +45,7 @@ def solve(
             autocompletion=complete_problem,
         ),
     ],
-    domain: Annotated[
-        Path | None,
-        typer.Option('--domain', help='PDDL domain file (default: the built-in domain)'),
-    ] = None,
+    domain: DomainFile = None,
     optimal: Annotated[
         bool,
         typer.Option(
@@ -60,9 +58,7 @@ def solve(
     ] = 'auto',
     time_limit: Annotated[float, typer.Option(min=0.001, help='time limit in seconds')] = 60.0,
     memory_limit: Annotated[float, typer.Option(min=16, help='memory limit in MiB')] = 2048,
-    as_json: Annotated[
-        bool, typer.Option('--json', help='print one JSON object and nothing else')
-    ] = False,
+    as_json: JsonOnly = False,
     read_as: ReadAs = '',
     any_name: AnyName = False,
     verbose: Verbose = False,

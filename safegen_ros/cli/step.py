@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.completion import complete_problem
-from safegen_ros.goals.files import ReadAs, find_problem, read_task, read_text
+from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, read_task, read_text
 from safegen_ros.planning.levels import HIERARCHY, LEVELS, level_names
 
 STRATEGY = f'beam, model, {HIERARCHY}'
@@ -26,10 +26,7 @@ def step(
             autocompletion=complete_problem,
         ),
     ] = Path('examples/tower_order.pddl'),
-    domain: Annotated[
-        Path | None,
-        typer.Option('--domain', help='PDDL domain file (default: the built-in domain)'),
-    ] = None,
+    domain: DomainFile = None,
     read_as: ReadAs = '',
     cell: Annotated[
         str,

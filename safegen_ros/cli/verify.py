@@ -26,7 +26,7 @@ from safegen_ros.cli.failures import (
 )
 from safegen_ros.cli.verdicts import ranking_values, show_verdict, verdict_values
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
-from safegen_ros.goals.files import ReadAs, read_task, read_text
+from safegen_ros.goals.files import DomainFile, ReadAs, read_task, read_text
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.model import Number, Problem
@@ -248,13 +248,7 @@ def verify(
             help='plan files, one step such as (stack a b) per line (default: -, stdin)',
         ),
     ] = None,
-    domain: Annotated[
-        Path | None,
-        typer.Option(
-            '--domain',
-            help='PDDL domain file, also beside PROBLEM (default: the built-in domain)',
-        ),
-    ] = None,
+    domain: DomainFile = None,
     as_json: Annotated[
         bool, typer.Option('--json', help='print one line of JSON per plan and nothing else')
     ] = False,

@@ -19,19 +19,22 @@ from safegen_ros.tasks.table import WORLDS, check_format
 from safegen_ros.tasks.table import read_action_task as of_any_world
 from safegen_ros.tasks.task import ActionTask
 
-__all__ = ['ReadAs', 'find_problem', 'read_action_task', 'read_task', 'read_text']
+__all__ = ['DomainFile', 'ReadAs', 'find_problem', 'read_action_task', 'read_task', 'read_text']
 
 TEST_PROBLEMS = 'data/safegen-bench/test'
 """Where the test problems of the benchmark are, each under its id."""
 
 _SUFFIXES = ', '.join(f'{each.suffix} for {name}' for name, each in FORMATS.items())
 
+DomainFile = Annotated[
+    Path | None, typer.Option('--domain', help='PDDL domain file (default: the built-in domain)')
+]
 ReadAs = Annotated[
     str,
     typer.Option(
         '--read-as',
         metavar='FORMAT',
-        help=f'input format: pddl, json, english or {" or ".join(WORLDS)} (default: from the file '
+        help=f'input format: pddl, json, english, {" or ".join(WORLDS)} (default: from the file '
         f'extension: {_SUFFIXES}; pddl for any other)',
     ),
 ]
