@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
-from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.lifecycle import why_missing
-from safegen_ros.ros.stack_state import current_domain
+from safegen_ros.ros.stack_state import absolute_namespace, current_domain
 from safegen_ros.verdict import Category
 
 ANSWER_S = 5.0

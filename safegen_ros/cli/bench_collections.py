@@ -12,14 +12,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from safegen_ros.cli.failures import AnyName
+from safegen_ros.cli.failures import AnyName, JsonOnly
 from safegen_ros.terminal import Console, table
 
 Folders = Annotated[
     list[Path],
     typer.Argument(exists=True, file_okay=False, help='collections of PDDL files'),
 ]
-AsJson = Annotated[bool, typer.Option('--json', help='print one JSON object and nothing else')]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the draw')]
 
 
@@ -32,7 +31,7 @@ def language(
         ),
     ] = 0,
     reasons: Annotated[int, typer.Option(min=0, help='number of frequent refusals to show')] = 30,
-    as_json: AsJson = False,
+    as_json: JsonOnly = False,
     seed: Seed = 0,
 ) -> None:
     """How many PDDL domains and problems of your collections are read, and why others are not.
@@ -85,7 +84,7 @@ def solve(
         Path | None,
         typer.Option(dir_okay=False, help='file of the trials; those in it are not run again'),
     ] = None,
-    as_json: AsJson = False,
+    as_json: JsonOnly = False,
     seed: Seed = 0,
 ) -> None:
     """How many problems of your collections are solved, beside another planner on the same ones.

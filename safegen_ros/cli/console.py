@@ -36,9 +36,9 @@ def console(
     It is a client like any other. It may start before the stack and finds it later.
     """
     keep_compact()  # before numpy begins threads
-    from safegen_ros.cli.namespaces import absolute_namespace
     from safegen_ros.console.access import read_token
     from safegen_ros.console.console import OperatorConsole, Settings
+    from safegen_ros.ros.stack_state import absolute_namespace
 
     token = read_token(token_file) if token_file is not None else ''
     place = absolute_namespace(namespace)

@@ -21,7 +21,6 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -32,6 +31,7 @@ from safegen_ros.paths import new_run_dir, runs_dir
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.run import ArtefactRecord, RunRecord
 from safegen_ros.robot.scene import Scene
+from safegen_ros.ros.stack_state import absolute_namespace
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.stages import GoalStage

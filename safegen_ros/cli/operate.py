@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from safegen_ros.errors import ErrorCode, SafegenError
+
 Namespace = Annotated[str, typer.Option(help='namespace of the nodes')]
 AsJson = Annotated[bool, typer.Option('--json', help='print machine-readable JSON')]
 
@@ -15,11 +17,9 @@ AsJson = Annotated[bool, typer.Option('--json', help='print machine-readable JSO
 def stop(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Stop the arm and end every goal, until a reset. This is not a hardware emergency stop."""
     from safegen_ros.cli.failures import print_answer
-    from safegen_ros.cli.namespaces import absolute_namespace
-    from safegen_ros.errors import SafegenError
     from safegen_ros.nodes.release_store import ReleaseStore
     from safegen_ros.nodes.stop_socket import ANSWER_S, stop_at
-    from safegen_ros.ros.stack_state import current_domain
+    from safegen_ros.ros.stack_state import absolute_namespace, current_domain
 
     place, answer, silent = absolute_namespace(namespace), None, False
     try:  # without the second that ROS takes to start
@@ -58,9 +58,8 @@ def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
 
 def require_set_up(namespace: str) -> None:
     """Says it as `blocks_set_up`; raises `SafegenError` where the executor does not take it."""
-    from safegen_ros.cli.namespaces import absolute_namespace
     from safegen_ros.cli.operator import call_set_up
-    from safegen_ros.errors import ErrorCode, SafegenError
+    from safegen_ros.ros.stack_state import absolute_namespace
 
     answer = call_set_up(absolute_namespace(namespace))
     if not answer.success:

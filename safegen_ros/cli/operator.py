@@ -9,7 +9,6 @@ from typing import Any
 from std_srvs.srv import Trigger
 
 from safegen_ros.cli.failures import print_answer
-from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
@@ -17,7 +16,7 @@ from safegen_ros.nodes.stop_socket import ANSWER_S
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.lifecycle import stacks_elsewhere
-from safegen_ros.ros.stack_state import current_domain, is_held, read_state
+from safegen_ros.ros.stack_state import absolute_namespace, current_domain, is_held, read_state
 
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""

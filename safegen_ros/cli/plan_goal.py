@@ -15,7 +15,6 @@ from safegen_msgs.action import PlanTask
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.cli.text_request import TextRequest, understood
 from safegen_ros.cli.verdicts import verdict_values
 from safegen_ros.client import Client, Goal, Options
@@ -23,6 +22,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.recorder import planned
 from safegen_ros.goals.request import GoalRequest, check_goal_options
 from safegen_ros.ros import conversions, record_conversions
+from safegen_ros.ros.stack_state import absolute_namespace
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console
 

@@ -65,9 +65,9 @@ def send(
     as_json: AsJson = False,
 ) -> None:
     """Send a command to a node, signed with your key where the node has an operators_file."""
-    from safegen_ros.cli.namespaces import absolute_namespace
     from safegen_ros.client import Client
     from safegen_ros.ros.commands import CommandClient
+    from safegen_ros.ros.stack_state import absolute_namespace
 
     with Client(absolute_namespace(namespace)) as client:
         answer = CommandClient(client.node, node).do(command, argument, timeout_s=_ANSWER_S)

@@ -22,7 +22,6 @@ from safegen_msgs.msg import PendingPlan
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.namespaces import absolute_namespace
 from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
@@ -30,7 +29,7 @@ from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.conversions import seconds_of
 from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
 from safegen_ros.ros.liveness import PERIOD_S
-from safegen_ros.ros.stack_state import StackState, current_domain, read_state
+from safegen_ros.ros.stack_state import StackState, absolute_namespace, current_domain, read_state
 from safegen_ros.ros.stop_listener import StopListener
 
 DISCOVERY_S = 3.0

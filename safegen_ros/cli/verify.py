@@ -43,13 +43,7 @@ STDIN = '-'
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """How plans are judged.
-
-    Attributes:
-        lenient: whether a plan is taken out of other text.
-        second_opinion: whether VAL must agree.
-        best_s: how long to search for the best plan [s].
-    """
+    """Whether a plan is taken out of other text, VAL must agree, and a better one is sought [s]."""
 
     lenient: bool
     second_opinion: bool

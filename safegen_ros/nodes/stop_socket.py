@@ -17,8 +17,6 @@ from safegen_ros.sync import Closing
 ANSWER_S = 10.0
 """How long an executor may take to answer [s]; it answers a stop when the arm is at rest."""
 
-MAX_ANSWER = 64 * 1024
-
 
 class StopSocket(Closing):
     """Stops for each connection, and answers it as the service `stop` does.
@@ -69,7 +67,7 @@ def stop_at(path: Path, timeout_s: float) -> tuple[bool, str] | None:
             connection.settimeout(timeout_s)
             connection.connect(address)
             with connection.makefile('rb') as answer:
-                success, message = json.loads(answer.read(MAX_ANSWER))
+                success, message = json.loads(answer.read(64 * 1024))
     except TimeoutError:
         raise
     except (OSError, ValueError, TypeError):

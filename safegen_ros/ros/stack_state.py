@@ -62,6 +62,21 @@ def current_domain(environ: dict[str, str] | None = None) -> int:
     return int(text)
 
 
+def absolute_namespace(text: str) -> str:
+    """The namespace of the option; raises `SafegenError` where it is no ROS name."""
+    from rclpy.exceptions import InvalidNamespaceException
+    from rclpy.validate_namespace import validate_namespace
+
+    namespace = '/' + text.strip('/')
+    try:
+        validate_namespace(namespace)
+    except InvalidNamespaceException as error:
+        raise SafegenError(
+            f'--namespace {text!r} is not a ROS name: give one such as lab/arm1'
+        ) from error
+    return namespace
+
+
 def _file(domain: int, namespace: str, kind: str) -> Path:
     # A name of ROS has no dot, so that no two namespaces share a file.
     place = '.'.join([str(domain), *namespace.strip('/').split('/')]).rstrip('.')

@@ -21,21 +21,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_each_connection_stops_and_hears_what_happened(path: Path) -> None:
-    calls = []
-
-    def stop() -> tuple[bool, str]:
-        calls.append(len(calls))
-        return len(calls) == 1, f'stopped {len(calls)}'
-
+    answers = [(False, 'was stopped already'), (True, 'stopped')]
     path.touch()  # as an executor that was killed leaves it
-    opened = StopSocket(path, stop)
-    assert stop_at(path, 5.0) == (True, 'stopped 1')
-    assert stop_at(path, 5.0) == (False, 'stopped 2')
-    opened.close()
-    opened.close()
-    assert not path.exists()
-    assert stop_at(path, 5.0) is None
-    assert len(calls) == 2
+    with StopSocket(path, answers.pop) as opened:
+        assert stop_at(path, 5.0) == (True, 'stopped')
+        assert stop_at(path, 5.0) == (False, 'was stopped already')
+        opened.close()
+    assert (path.exists(), stop_at(path, 5.0)) == (False, None)
 
 
 def test_an_executor_that_does_not_answer_is_told_from_none(path: Path) -> None:
@@ -44,11 +36,3 @@ def test_an_executor_that_does_not_answer_is_told_from_none(path: Path) -> None:
         with pytest.raises(TimeoutError):
             stop_at(path, 0.1)
         thawed.set()
-
-
-def test_what_is_no_answer_is_none(path: Path) -> None:
-    def fail() -> tuple[bool, str]:
-        raise SystemExit  # which ends the thread alone
-
-    with StopSocket(path, fail):
-        assert stop_at(path, 5.0) is None
