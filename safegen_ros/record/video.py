@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A video of the twin from a recording: H.264 in MP4, at most a chosen length."""
+"""A film of the twin from a recording: H.264 in MP4, its motion at most of a chosen length."""
 
 from __future__ import annotations
 

@@ -74,20 +74,17 @@ class Side:
     def samples(self) -> list[VideoSample]:
         """The looks with their captions, for a video."""
         begin = self.looks[0][1].time
+        said = {'proved' if self.verdict.ok else 'refused': self.title}
         found = []
         for number, look in self.looks:
             step = self.plan.steps[number]
-            caption = {
-                'plan': self.title,
-                'validator': self.verdict.category.name.lower().replace('_', ' '),
-                'step': f'{number + 1}/{len(self.plan)} {step}',
-            }
+            caption = {**said, 'step': f'{number + 1} of {len(self.plan)}: {step}'}
             found.append(
                 VideoSample(look.time - begin, look.joints, look.poses, caption, look.opening)
             )
         last = found[-1]
-        said = {**last.caption, 'end': self.hits[0] if self.hits else 'done'}
-        return [*found, replace(last, time=last.time + 1 / FRAME_RATE, caption=said)]
+        end = {**said, 'end': self.hits[0] if self.hits else 'done'}
+        return [*found, replace(last, time=last.time + 1 / FRAME_RATE, caption=end)]
 
 
 def figure6(

@@ -31,7 +31,7 @@ _BEVEL = 0.008
 _TABLE_HEIGHT = 0.75
 _LEG = 0.025  # half its width
 #: Of the title of a line; others are grey.
-_TONES = {'refused': '#d64533', 'stopped': '#d64533', 'proved': '#218a55', 'goal': '#218a55'}
+_TONES = {'refused': '#d64533', 'proved': '#218a55', 'goal': '#218a55'}
 _GREY, _DARK, _WHITE = '#56677a', (16, 22, 30, 215), '#ffffff'
 
 
