@@ -103,7 +103,7 @@ class DataConfig:
         folder: a dataset as `safegen data build` writes it, or of a text world.
         tokens: of a new network in a text world: `text` keeps every character, `words` has one
             token for what stands between blanks.
-        style: of a new network in a text world: what `safegen.json` says of how it is asked.
+        style: in a text world, what `safegen.json` says of how the model is asked.
         reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.
         repair_share: share of the SFT examples whose prompt shows a failed attempt.

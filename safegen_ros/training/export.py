@@ -16,7 +16,7 @@ from transformers.utils import logging
 
 from safegen_ros.llm.model_folder import LOCAL
 from safegen_ros.llm.model_names import SETTINGS
-from safegen_ros.training.config import TrainConfig
+from safegen_ros.training.config import DataConfig, TrainConfig
 from safegen_ros.training.metrics import METRICS
 from safegen_ros.training.network import TaughtDecoder
 
@@ -145,9 +145,9 @@ def _keep_history(start: Path, folder: Path) -> None:
 
 
 def _write_settings(config: TrainConfig, prompt_style: str, folder: Path) -> None:
-    """The prompt style: that of its world for a new network, otherwise that of the base."""
+    """The prompt style: that of its world for a new network or by the recipe, else the base's."""
     settings = folder / SETTINGS
-    if config.model.network is not None:
+    if config.model.network is not None or config.data.style != DataConfig().style:
         named = {'prompt_style': prompt_style}
         settings.write_text(json.dumps(named) + '\n', encoding='utf-8')
     elif (Path(config.model.base) / SETTINGS).exists():

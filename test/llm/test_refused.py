@@ -22,7 +22,7 @@ from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 from safegen_ros.verify.validator import verify
 
 MESSAGES = WordStyle().messages(TWO.problem, [])
-PIECES = {1: ')', 2: ')\n', 3: ' b2', 4: ' b21', 5: '2)', 6: '(go', 7: ' b2 ', 8: '\n'}
+PIECES = {1: ')', 2: ')\n', 3: ' b2', 4: ' b21', 5: '2)', 6: '(go', 7: ' b2 ', 8: '\n', 9: '; ('}
 
 
 @pytest.mark.parametrize('kind', [TransformersBackend, BatchingBackend])
@@ -54,6 +54,9 @@ def test_a_text_ends_where_a_name_does() -> None:
         (Refused('(go b2)', whole=True), [6, 3], []),
         (Refused('(go b2)', whole=True), [6, 3, 1], [0]),
         (Refused('(go b2)', whole=True), [6, 3, 2], [0]),
+        (Refused('(go b2)', whole=False), [9, 8, 6, 3], [1, 2]),
+        (Refused('(go b2)', whole=False), [9, 6, 3], []),  # still a comment
+        (Refused('(go b2)', whole=True), [9, 8, 6, 3, 2], [0]),
     ],
 )
 def test_only_the_token_that_completes_it_is_kept_out(
@@ -64,8 +67,8 @@ def test_only_the_token_that_completes_it_is_kept_out(
 
     rule = NotAgain([refused], TokenTrie(PIECES), text, ends=[0])
     prompt = [6, 6]
-    rule(torch.tensor([prompt]), torch.zeros(1, 9))
-    scores = rule(torch.tensor([prompt + written]), torch.zeros(1, 9))
+    rule(torch.tensor([prompt]), torch.zeros(1, 10))
+    scores = rule(torch.tensor([prompt + written]), torch.zeros(1, 10))
     assert torch.isinf(scores[0]).nonzero().flatten().tolist() == kept_out
 
 

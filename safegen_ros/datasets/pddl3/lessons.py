@@ -39,7 +39,7 @@ from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Instance
 from safegen_ros.tasks.pddl3.mistakes import failed_attempt
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, ReasonedStyle
 from safegen_ros.verify.validator import verify
 
 BENCH_RECIPE = 'data/safegen-bench/recipe.json'
@@ -47,7 +47,7 @@ BENCH_RECIPE = 'data/safegen-bench/recipe.json'
 
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
-_LONGEST = 3_400  # characters of a lesson; memory goes with the longest one
+_LONGEST = 5_000  # characters of a lesson; memory goes with the longest one
 _WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
@@ -65,6 +65,7 @@ class LessonMix:
         paper: share of the problems that have a size of the paper.
         other_goals: share of the problems whose goal is what a walk has changed.
         repairs: share of the lessons that show an attempt.
+        reasoned: share of the groups whose plans say what each step is for.
         alike: most lessons with the same objects and initial state. A model learns to look up where
             things are from many states, and reads one state for several lessons sooner.
     """
@@ -75,13 +76,14 @@ class LessonMix:
     paper: float = 0.6
     other_goals: float = 0.4
     repairs: float = 0.15
+    reasoned: float = 0.75
     alike: int = 4
 
 
 MIXES = {
     'all': LessonMix(),
     'first': LessonMix(
-        0.0, (('pddl', 1),), (0, 1), paper=1.0, other_goals=0.0, repairs=0.0, alike=1
+        0.0, (('pddl', 1),), (0, 1), paper=1.0, other_goals=0.0, repairs=0.0, reasoned=1.0, alike=1
     ),
 }
 """By name: everything, and the first part of a curriculum, whose problems are like the paper's."""
@@ -145,6 +147,7 @@ def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
     group = f'{kit.name} {form} {number}' + (' renamed' if rename else '')
     domain = folder_domain(kit.name)
+    style = ReasonedStyle() if rng.random() < mix.reasoned else InstructStyle()
     of_domain = _new_names(domain, rng) if rename else {}
     lines: dict[str, None] = {}
     while len(lines) < size:
@@ -157,7 +160,7 @@ def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]
                 continue
             if names:
                 found = renamed(found, names)
-            line = _line(mix, found, form, group, rng)
+            line = _line(mix, found, style, form, group, rng)
             if len(line) > _LONGEST:
                 break
             lines[line] = None
@@ -259,8 +262,10 @@ def _with_other_goal(problem: Problem, rng: Random) -> Problem:
     return replace(problem, goal=And(tuple(AtomFormula(a[0], a[1:]) for a in sorted(facts))))
 
 
-def _line(mix: LessonMix, solved: Solved, form: str, group: str, rng: Random) -> str:
-    style, problem = InstructStyle(), solved.problem
+def _line(
+    mix: LessonMix, solved: Solved, style: InstructStyle, form: str, group: str, rng: Random
+) -> str:
+    problem = solved.problem
     history = []
     if rng.random() < mix.repairs:
         failed = failed_attempt(problem, solved.plan, solved.unsafe, f'{rng.random()}')

@@ -8,6 +8,7 @@ leaves may be just what is taken away here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -93,8 +94,14 @@ class ShieldProcessor:
         return [*moves.tokens]
 
 
+_COMMENTS = re.compile(r'^[ \t]*;.*\n?', re.MULTILINE)
+_OPEN_COMMENT = re.compile(r'^[ \t]*;.*\Z', re.MULTILINE)
+
+
 class NotAgain:
     """Keeps the rows of one call of `generate` from writing what was refused.
+
+    The same text with other lines of comment is the same text.
 
     Args:
         refused: the texts.
@@ -121,7 +128,10 @@ class NotAgain:
         if self._width < 0:
             self._width = input_ids.shape[1]
         for row, ids in enumerate(input_ids[:, self._width :].tolist()):
-            taken = self._completing(self._text(ids).lstrip())  # blanks before a plan say nothing
+            written = self._text(ids).lstrip()  # blanks before a plan say nothing
+            taken = self._completing(written)
+            if ';' in written and not _OPEN_COMMENT.search(written):
+                taken += self._completing(_COMMENTS.sub('', written))
             if taken:
                 scores[row, taken] = float('-inf')
         return scores

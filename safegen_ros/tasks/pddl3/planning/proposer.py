@@ -32,7 +32,7 @@ from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     Thresholds,
     assess,
 )
-from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax, step_style
 from safegen_ros.verify.admissible import Shield
 
 _LEAST_S = 0.001  # 0 is no limit
@@ -184,10 +184,10 @@ class ModelProposer:
             )
         return self._assessed
 
-    def _messages(self, history: History = ()) -> list[Message]:
+    def _messages(self, history: History = (), style: PromptStyle | None = None) -> list[Message]:
         try:
             tried = [(attempt.text, self._shown(attempt.verdict)) for attempt in history]
-            return self.style.messages(self.problem, tried, self.format)
+            return (style or self.style).messages(self.problem, tried, self.format)
         except SafegenError as error:
             if error.code is ErrorCode.TASK_TOO_LARGE:
                 raise Skipped(error.message, error.code) from error
@@ -216,19 +216,18 @@ class ModelProposer:
     @cached_property
     def _guide(self) -> Guide:
         """What lets the model write only what it may; made once for the task."""
-        messages = self._messages()
-        own = plan_syntax(self.style, self.problem)
+        style = step_style(self.style)
+        messages = self._messages(style=style)
+        own = plan_syntax(style, self.problem)
         if isinstance(self.backend, TokenBackend):
             return self.backend.guide(messages, self._shield, own)
         if isinstance(self.backend, ChoiceBackend):
-            return ChoiceGuide(
-                self.backend, partial(next_step, self.style, messages), self._shield, own
-            )
+            return ChoiceGuide(self.backend, partial(next_step, style, messages), self._shield, own)
         raise Unsupported('this model answers with whole texts only: load it from its folder')
 
 
 def refused_text(attempt: Attempt, style: PromptStyle, problem: Problem) -> Refused | None:
-    """What no later attempt may be, as the model writes it; None where that cannot be said.
+    """What no later attempt may be, as the model writes its steps; None where that cannot be said.
 
     No plan with the same beginning can be proved, where a step is to blame; a plan that only ends
     too early may go on. The steps of a plan with times may be right at other times.
@@ -239,7 +238,7 @@ def refused_text(attempt: Attempt, style: PromptStyle, problem: Problem) -> Refu
     if not plan.steps or (problem.domain.durative and has_durations(attempt.text)):
         return Refused(attempt.text.strip(), whole=True)
     try:
-        return Refused(style.answer(plan, problem), whole=step < 0)
+        return Refused(step_style(style).answer(plan, problem), whole=step < 0)
     except (KeyError, SafegenError):
         return None  # it names what the problem does not
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a problem and the verdicts on earlier attempts are put to a model.
 
-Two styles behind one protocol: `instruct` for chat models that read PDDL, JSON or English (the
-template of SafeGen-LLM section IV-A, in our words), `words` for the small model that ships with
-this package. A model folder chooses with `safegen.json`: `{"prompt_style": "words"}`.
+Three styles behind one protocol: `instruct` for chat models that read PDDL, JSON or English (the
+template of SafeGen-LLM section IV-A, in our words), `reasoned` for those that were taught to write
+down what they look up, `words` for the small model that ships with this package. A model folder
+chooses with `safegen.json`: `{"prompt_style": "words"}`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import domain_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.pddl3.prompts.reasons import reasoned_text
 from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
 from safegen_ros.tasks.pddl3.prompts.words import (
     VERDICT_WORD,
@@ -48,6 +50,9 @@ Message = dict[str, str]
 
 STYLE = 'words'
 """What `safegen.json` says of a model that reads and writes `words`."""
+
+REASONED = 'reasoned'
+"""What it says of one that was taught `reasoned_text`."""
 
 
 class PromptStyle(Protocol):
@@ -98,6 +103,12 @@ _TIME = """\
   0.000: (action object1 object2) [5.000]
 """
 
+_REASONS = """\
+- above each action, and only there, write a comment: the fact of the goal that it works for, and
+  the facts that it needs, as in
+  ; (goal fact): (needed fact) (needed fact)
+"""
+
 _WISHES = '- preferences are wishes: meet what you can, and never break a constraint for one\n'
 
 _WHAT = {
@@ -136,9 +147,15 @@ def instruction(domain: str, problem: str, form: str = 'pddl', more: str = '') -
 class InstructStyle:
     """A problem in one of the formats in, PDDL out, for any instruction-tuned chat model."""
 
+    rules = ''
+
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
         """The instruction, then each attempt with what is wrong about it."""
-        more = (_TIME if problem.domain.durative else '') + (_WISHES if has_wishes(problem) else '')
+        more = (
+            self.rules
+            + (_TIME if problem.domain.durative else '')
+            + (_WISHES if has_wishes(problem) else '')
+        )
         found = instruction(domain_text(problem.domain), FORMATS[form].write(problem), form, more)
         for plan, verdict in history:
             category = _CATEGORY.get(verdict.category, 'it was not proved safe')
@@ -154,6 +171,16 @@ class InstructStyle:
     def plan_text(self, completion: str, problem: Problem) -> str:
         """The completion without the reasoning block that some models write first."""
         return _THINKING.sub('', completion).strip()
+
+
+class ReasonedStyle(InstructStyle):
+    """As `InstructStyle`; above each step stands a comment that says what it is for."""
+
+    rules = _REASONS
+
+    def answer(self, plan: Plan, problem: Problem) -> str:
+        """The plan with its reasons, see `reasoned_text`."""
+        return reasoned_text(plan, problem)
 
 
 class ServerStyle(InstructStyle):
@@ -247,10 +274,12 @@ def load_style(model_dir: str | Path) -> PromptStyle:
     name = prompt_style(folder)
     if name == INSTRUCT:
         return InstructStyle()
+    if name == REASONED:
+        return ReasonedStyle()
     if name != STYLE:
         raise BackendError(
             f'{folder / SETTINGS}: the prompt_style {name!r:.40} is not one of planning in PDDL: '
-            f'use {INSTRUCT} or {STYLE}'
+            f'use {INSTRUCT}, {REASONED} or {STYLE}'
         )
     return WordStyle(words_of_model(folder))
 
@@ -263,6 +292,11 @@ def style_of(model: str) -> PromptStyle:
     """
     folder = model_folder(model)
     return ServerStyle() if folder is None else load_style(folder)
+
+
+def step_style(style: PromptStyle) -> PromptStyle:
+    """The style in which a model is asked where a decoder lets it write nothing but steps."""
+    return InstructStyle() if isinstance(style, ReasonedStyle) else style
 
 
 def plan_syntax(style: PromptStyle, problem: Problem) -> PlanSyntax:
