@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans whose steps say what they are for, as a small model learns to write them.
 
-A step such as `(unstack b1 b2)` is found by looking up facts, and a small model hardly learns to do
-that in its head. So it writes them down, as a comment before the step: the fact of the goal that it
-works for, and the facts that the step needs.
+A step such as `(unstack b1 b2)` is found by looking up facts and by going back from the goal, and
+a small model hardly learns to do that in its head. So it writes both down, as a comment before the
+step: a fact of the goal, what is needed for it and is not there yet, and so on down to the fact
+that the step makes true; behind the colon the facts that the step needs.
 
-    ; (on b2 b3): (on b1 b2) (clear b1) (arm-empty)
+    ; (on b2 b3) (holding b2) (clear b2): (on b1 b2) (clear b1) (arm-empty)
     (unstack b1 b2)
 
-That fact is the first one that holds for good from a later step on. Facts that no action changes
-are left out. To PDDL it is a plan with comments.
+These are the causal links of the plan, along the shortest way. A step that no other one needs, as
+some constraints ask for, has no such way. Facts that no action changes are left out. To PDDL it is
+a plan with comments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.formulas import substitute
@@ -30,43 +32,75 @@ def reasoned_text(plan: Plan, problem: Problem) -> str:
     """A plan with its reasons as comments.
 
     Args:
-        plan: its steps must apply one after the other.
+        plan: its steps must be known to the problem.
         problem: whose plan it is.
+
+    Raises:
+        SafegenError: a step is not one of the problem.
     """
     table = AtomTable(problem)
     grounder = Grounder(problem, table)
     state = table.encode(problem.init)
-    states = [state]
+    facts = [{*table.atoms(state)}]
     for step in plan.steps:
         state = grounder.ground(step).apply(state)
-        states.append(state)
-    facts = [{*table.atoms(state)} for state in states]
-    goal = [(p.predicate, *p.terms) for p in conjuncts(problem.goal) if isinstance(p, AtomFormula)]
-    since = {fact: _for_good(fact, facts) for fact in goal}
+        facts.append({*table.atoms(state)})
     changed = changed_predicates(problem)
+    needs = [_needed(step, problem, changed) for step in plan.steps]
+    reasons = _reasons(problem, facts, needs)
     lines = []
-    for number, step in enumerate(plan.steps):
-        later = [fact for fact in goal if number < since[fact] < len(facts)]
-        aim = f' {atom_text(min(later, key=since.__getitem__))}:' if later else ''
-        needs = ' '.join(_needed(step, problem, changed))
-        lines += [f';{aim} {needs}'.rstrip(), str(step)]
+    for step, why, needed in zip(plan.steps, reasons, needs, strict=True):
+        aims = ' ' + ' '.join(map(atom_text, why)) + ':' if why else ''
+        lines += [f';{aims} {" ".join(map(formula_text, needed))}'.rstrip(), str(step)]
     return '\n'.join(lines)
 
 
-def _for_good(fact: Atom, facts: list[set[Atom]]) -> int:
-    """The number of the first state from which a fact holds to the end."""
-    number = len(facts)
-    while number and fact in facts[number - 1]:
-        number -= 1
-    return number
+def _reasons(
+    problem: Problem, facts: Sequence[set[Atom]], needs: Sequence[Sequence[Formula]]
+) -> list[tuple[Atom, ...]]:
+    """For each step a fact of the goal, the facts on the way to it, and what the step makes true.
+
+    Args:
+        problem: its goal counts as far as it is a conjunction of atoms.
+        facts: what holds before the first step and after each.
+        needs: what each step needs.
+    """
+    goal = [_atom(part) for part in conjuncts(problem.goal) if isinstance(part, AtomFormula)]
+    found: list[tuple[Atom, ...]] = [()] * len(needs)
+    users: dict[Atom, list[int]] = {}  # the steps behind that need a fact as it is, nearest last
+    for number in reversed(range(len(needs))):
+        made = facts[number + 1] - facts[number]
+        for_good = [
+            g for g in goal if g in made and all(g in later for later in facts[number + 1 :])
+        ]
+        ways: list[tuple[Atom, ...]] = [(each,) for each in for_good]
+        ways += [
+            (*found[user], each)
+            for each in sorted(made)
+            for user in users.get(each, ())[::-1]
+            if found[user]
+        ]
+        found[number] = min(ways, key=len, default=())
+        for each in made:
+            users.pop(each, None)
+        for part in needs[number]:
+            if isinstance(part, AtomFormula):
+                users.setdefault(_atom(part), []).append(number)
+    return found
 
 
-def _needed(step: Step, problem: Problem, changed: frozenset[str]) -> Iterable[str]:
+def _needed(step: Step, problem: Problem, changed: frozenset[str]) -> list[Formula]:
     """The literals of a step's precondition that depend on what was done before."""
     schema = problem.domain.actions[step.action]
     names = [name for name, _ in schema.parameters]
     binding = dict(zip(names, step.arguments, strict=True))
+    found = []
     for part in conjuncts(substitute(schema.precondition, binding)):
-        atom: Formula = part.body if isinstance(part, Not) else part
+        atom = part.body if isinstance(part, Not) else part
         if isinstance(atom, AtomFormula) and atom.predicate in changed:
-            yield formula_text(part)
+            found.append(part)
+    return found
+
+
+def _atom(formula: AtomFormula) -> Atom:
+    return (formula.predicate, *formula.terms)

@@ -20,6 +20,13 @@ from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.prompts.reasons import reasoned_text
 from safegen_ros.tasks.pddl3.task import load_task
 
+
+def split(comment: str) -> tuple[str, str]:
+    """What a comment says that a step is for, and what it says that it needs."""
+    aims, mark, needs = comment.partition(':')
+    return (aims, needs) if mark else ('', aims)
+
+
 TOWER = """
 (define (problem tower) (:domain blocksworld) (:objects a b c)
   (:init (arm-empty) (on-table a) (on b a) (clear b) (on-table c) (clear c))
@@ -31,9 +38,9 @@ def test_each_step_says_what_it_is_for_and_what_it_needs() -> None:
     task = load_task(TOWER)
     plan = parse_plan('(unstack b a) (putdown b) (pickup a) (stack a c)')
     assert reasoned_text(plan, task.problem) == (
-        '; (on-table b): (on b a) (clear b) (arm-empty)\n(unstack b a)\n'
+        '; (on-table b) (holding b): (on b a) (clear b) (arm-empty)\n(unstack b a)\n'
         '; (on-table b): (holding b)\n(putdown b)\n'
-        '; (on a c): (clear a) (on-table a) (arm-empty)\n(pickup a)\n'
+        '; (on a c) (holding a): (clear a) (on-table a) (arm-empty)\n(pickup a)\n'
         '; (on a c): (clear c) (holding a)\n(stack a c)'
     )
 
@@ -58,10 +65,10 @@ def test_what_is_said_is_true(name: str) -> None:
         grounder, state = Grounder(problem, table), table.encode(problem.init)
         goal = {formula_text(p) for p in conjuncts(problem.goal) if isinstance(p, AtomFormula)}
         for comment, step in zip(told.splitlines()[::2], plan.steps, strict=True):
-            said = re.fullmatch(r';(?: (\([^()]*\)):)?((?: \([^()]*\))*)', comment)
-            assert said is not None
-            aim, needs = said.groups()
+            aims, needs = (re.findall(r'\([^()]*\)', part) for part in split(comment))
             holds = {atom_text(atom) for atom in table.atoms(state)}
-            assert aim is None or aim in goal
-            assert {*re.findall(r'\([^()]*\)', needs)} <= holds
-            state = grounder.ground(step).apply(state)
+            after = grounder.ground(step).apply(state)
+            assert {*needs} <= holds
+            assert not aims or aims[0] in goal
+            assert {*aims[-1:]} <= {atom_text(atom) for atom in table.atoms(after)} - holds
+            state = after
