@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 import rich.box
 import rich.console
@@ -30,6 +30,18 @@ class Console(rich.console.Console):
         """The segments of something to print; only controls of rich itself hold escapes."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+    @property
+    def file(self) -> IO[str]:
+        """The stream behind every guard; a live display of rich puts a second one around ours."""
+        found = super().file
+        while hasattr(found, 'rich_proxied_file'):
+            found = found.rich_proxied_file
+        return found
+
+    @file.setter
+    def file(self, new_file: IO[str]) -> None:
+        self._file = new_file
 
 
 class _Guarded:

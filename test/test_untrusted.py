@@ -104,6 +104,20 @@ def test_print_writes_no_escape_of_a_text(monkeypatch: pytest.MonkeyPatch) -> No
     assert '\x1b[1mstyled' in out.getvalue()
 
 
+def test_a_live_display_moves_the_cursor_and_text_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its escapes were printed as numbers, since rich puts a stream of its own around ours."""
+    out = io.StringIO()
+    monkeypatch.setattr(sys, 'stdout', out)
+    guard()
+    with Console(force_terminal=True).status('planning'):
+        for text in EVIL:
+            print(text)
+    own = re.sub(r'\x1b\[(?:[0-9;]*m|\?25[lh]|[0-9]*[AK])|\r', '', out.getvalue())
+    assert not STEERING.search(own)
+    assert '\x1b[2K' in out.getvalue()
+    assert '\u27e8U+001B\u27e9[2K' not in out.getvalue()
+
+
 def test_every_console_is_that_one() -> None:
     root = Path(__file__).parents[1] / 'safegen_ros'
     wild = re.compile(r'rich\.console import[^\n]*\bConsole\b|rich\.console\.Console|rich\.print\b')
