@@ -35,6 +35,8 @@ def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         (['solve', 'nowhere.pddl'], 2, 'nowhere.pddl: the problem cannot be read'),
         (['solve', EXAMPLE, '--domain', EXAMPLE], 2, 'expected (domain NAME)'),
         (['verify', EXAMPLE, 'nowhere'], 2, 'nowhere: the plan cannot be read'),
+        (['run', EXAMPLE, 'plan.txt', '--approve'], 2, '--approve has no effect'),
+        (['run', EXAMPLE, '--plan-only', '--video'], 2, '--video has no effect'),
         (['up', 'moon'], 2, "profile 'moon' does not exist"),
         (['up', 'sim', 'real_time_factor:=fast'], 2, "'fast' is not a number"),
         (['up', 'sim', 'model'], 1, "'model' is not an argument"),
