@@ -260,14 +260,21 @@ class Client(Closing):
     def execute(
         self,
         problem: str,
-        plan: Plan,
+        plan: Plan | msg.Plan,
         domain: str = '',
         time_budget_s: float = 120.0,
         on_feedback: Callable[[ExecutePlan.Feedback], None] = lambda feedback: None,
         format: str = '',
         from_current: bool = False,
     ) -> ExecutePlan.Result:
-        """Sends a plan to the executor, which verifies it first; as `run` otherwise."""
+        """Sends a plan to the executor, which verifies it first; as `run` otherwise.
+
+        Args:
+            plan: of `parse_plan`, or as `plan` has returned it.
+
+        Raises:
+            TypeError: it is neither.
+        """
         return self.start_execute(
             problem, plan, domain, time_budget_s, on_feedback, format, from_current
         ).result()
@@ -275,7 +282,7 @@ class Client(Closing):
     def start_execute(
         self,
         problem: str,
-        plan: Plan,
+        plan: Plan | msg.Plan,
         domain: str = '',
         time_budget_s: float = 120.0,
         on_feedback: Callable[[ExecutePlan.Feedback], None] = lambda feedback: None,
@@ -287,7 +294,7 @@ class Client(Closing):
         task = msg.Task(domain=domain, problem=problem, format=format)
         goal = ExecutePlan.Goal(
             task=task,
-            plan=conversions.plan_to_msg(plan, 'client', task),
+            plan=_plan_message(plan, task),
             time_budget=conversions.duration_to_msg(time_budget_s),
             from_current=from_current,
         )
@@ -354,6 +361,17 @@ class Client(Closing):
             destroy_actions(self.node)
             self.node.destroy_node()
         rclpy.try_shutdown(context=self._context)
+
+
+def _plan_message(plan: Plan | msg.Plan, task: msg.Task) -> msg.Plan:
+    if isinstance(plan, msg.Plan):  # as it is: the executor refuses what it cannot read
+        return plan
+    if isinstance(plan, Plan):
+        return conversions.plan_to_msg(plan, 'client', task)
+    raise TypeError(
+        f'a plan is expected, and not {type(plan).__name__}: read a text with '
+        'safegen_ros.api.parse_plan, or give the plan of a result'
+    )
 
 
 def _planning_goal(goal: _PlanningGoal, task: msg.Task, options: Options) -> _PlanningGoal:
