@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, print_error
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
@@ -73,10 +73,10 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
             )
         if not as_json:
             print('\n'.join(lines(pending)))
-        if not word.digest:
+        if not word.digest and word.approve:
             if as_json or not sys.stdin.isatty():
                 return _shown(pending, as_json)
-            word = Word(pending.digest, word.approve and _yes(), word.reason)
+            word = Word(pending.digest, _yes(), word.reason)
         answer = _say(approver, pending.digest, word)
     if as_json:
         print(json.dumps({'success': answer.success, 'message': answer.message}))
@@ -88,12 +88,13 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
 
 
 def _shown(pending: Any, as_json: bool) -> int:
-    """Says how the plan is approved, where nobody can be asked."""
+    """Says how the plan is approved, where nobody can be asked; nothing is approved by that."""
     if as_json:
         print(json.dumps(_values(pending)))
     else:
-        print(f'approve of it with: safegen approve {pending.digest[:MIN_DIGEST]}')
-    return EXIT_OK
+        command = f'safegen approve {pending.digest[:MIN_DIGEST]}'
+        print_error(f'nothing was approved, as there is no terminal to ask on: use {command}')
+    return EXIT_BAD_INPUT
 
 
 def _say(approver: Approver, digest: str, word: Word) -> Any:

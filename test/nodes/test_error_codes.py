@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.blocks_small import LASTING_PLAN, LASTING_TEXT, THREE, THREE_TEXT
+from support.command_line import CommandLine
 from support.executed import execute_plan
 from support.goals import WAIT_S, Feedback
 from support.one_process import Stack
@@ -268,6 +271,24 @@ def test_a_code_of_a_function(code: ErrorCode) -> None:
 def test_a_code_of_the_stack(in_process: Stack, code: ErrorCode) -> None:
     in_process.server.fault = ''
     assert BY_STACK[code](in_process) is code
+
+
+def test_without_a_terminal_a_plan_is_refused_and_never_approved(
+    in_process: Stack, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    monkeypatch.setattr(sys, 'stdin', StringIO())
+    goal = in_process.client.start_run(THREE_TEXT, options=replace(BY_SEARCH, approval=True))
+    assert Approver(in_process.client.node).wait(WAIT_S) is not None
+    for arguments in ([], ['--json']):
+        code, _, error = safegen('approve', '--wait', WAIT_S, *arguments)
+        assert code == 2
+    code, out, error = safegen('approve', '--wait', WAIT_S)
+    assert 'nothing was approved, as there is no terminal' in error
+    code, out, error = safegen('approve', '--refuse', '--reason', 'a test', '--wait', WAIT_S)
+    assert code == 0, out + error
+    result = goal.result()
+    assert ErrorCode(result.error_code) is ErrorCode.APPROVAL_REFUSED, result.error_msg
+    assert 'a test' in result.error_msg
 
 
 def test_an_approval_that_a_held_up_planner_reads_late_moves_nothing(
