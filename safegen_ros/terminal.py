@@ -24,6 +24,10 @@ from safegen_ros.untrusted import visible
 class Console(rich.console.Console):
     """A console of rich that shows characters that are not seen as their numbers."""
 
+    def on_broken_pipe(self) -> None:
+        """Raises the error, which rich would turn into exit status 1."""
+        raise BrokenPipeError
+
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import os
+import select
 import sys
 import traceback
 from collections.abc import Callable
@@ -20,6 +22,7 @@ EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERNAL = 3
 EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141  # as of a program that SIGPIPE ends
 
 Verbose = Annotated[
     bool, typer.Option('--verbose', help='print the traceback of an internal error')
@@ -62,10 +65,24 @@ def guarded(work: Callable[[], int], tell: Callable[[Exception, str], None], ver
         tell(error, error.message)
         return EXIT_BAD_INPUT if is_bad_input(error) else EXIT_INTERNAL
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and reader_has_gone():
+            raise
         if verbose:
             traceback.print_exc()
         tell(error, _internal(error))
         return EXIT_INTERNAL
+
+
+def reader_has_gone() -> bool:
+    """Whether the pipe of standard output is closed, as `head` does when it has its lines."""
+    output = select.poll()
+    output.register(1, 0)
+    return any(event & select.POLLERR for _, event in output.poll(0))
+
+
+def drop_output() -> None:
+    """Lets what the buffer still holds go nowhere when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def print_error(message: str) -> None:

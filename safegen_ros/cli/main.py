@@ -19,8 +19,11 @@ from safegen_ros.cli.failures import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
     EXIT_INTERRUPTED,
+    EXIT_PIPE,
+    drop_output,
     is_bad_input,
     print_error,
+    reader_has_gone,
 )
 from safegen_ros.cli.typer_compat import LINE, plain_help, read_unions
 from safegen_ros.errors import SafegenError
@@ -187,6 +190,19 @@ class _Verbs(TyperGroup):
             name: TyperCommand(name, help=verb.help, rich_help_panel=verb.panel)
             for name, verb in VERBS.items()
         }
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a verb, which ends silently where the reader of its output has gone."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            if not reader_has_gone():
+                raise
+            drop_output()
+            raise typer.Exit(EXIT_PIPE) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command of the words, old names included; an unknown one is told its neighbours."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,24 @@ def test_an_error_ends_a_process_with_its_status() -> None:
     assert (done.returncode, done.stdout) == (2, '')
     assert 'nowhere.pddl: the problem cannot be read' in done.stderr
     assert 'Traceback' not in done.stderr
+
+
+@pytest.mark.parametrize(
+    'arguments', [['solve', EXAMPLE], ['lint', EXAMPLE], ['domain', 'list'], ['--version']]
+)
+def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Path]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as closed:
+        done = subprocess.run(
+            [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (141, '')
 
 
 def test_the_version_is_printed() -> None:
