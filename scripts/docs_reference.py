@@ -106,8 +106,8 @@ def _interface(text: str, kind: str) -> Iterator[str]:
 def _field(line: str) -> list[str]:
     """Name, type and meaning of a field; a constant or a default stands behind the name."""
     code, _, about = line.partition(' # ')
-    kind, _, rest = ' '.join(code.split()).partition(' ')
-    return [f'`{rest}`', f'`{kind}`', about.strip()]
+    kind, name, *value = ' '.join(code.split()).split(' ', 2)
+    return [f'`{" = ".join((name, *value))}`', f'`{kind}`', about.strip()]
 
 
 def file_page() -> str:
