@@ -21,6 +21,7 @@ from support.goals import WAIT_S, Feedback
 from support.one_process import Stack
 from support.stopping import THREE_PLAN
 
+from safegen_msgs import msg
 from safegen_msgs.action import RunTask
 from safegen_msgs.msg import Task
 from safegen_ros import client as client_module
@@ -271,6 +272,18 @@ def test_a_code_of_a_function(code: ErrorCode) -> None:
 def test_a_code_of_the_stack(in_process: Stack, code: ErrorCode) -> None:
     in_process.server.fault = ''
     assert BY_STACK[code](in_process) is code
+
+
+def test_a_plan_as_the_client_returns_it_is_executed(in_process: Stack) -> None:
+    client = in_process.client
+    result = client.execute(THREE_TEXT, client.plan(THREE_TEXT, options=BY_SEARCH).plan)
+    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
+    result = client.execute(
+        THREE_TEXT, msg.Plan(steps=[msg.Step(action='pickup', arguments=['b'])])
+    )
+    assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
+    with pytest.raises(TypeError, match=r'not str: .*\.parse_plan'):
+        client.execute(THREE_TEXT, '(pickup b)')  # type: ignore[arg-type]
 
 
 def test_without_a_terminal_a_plan_is_refused_and_never_approved(

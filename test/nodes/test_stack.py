@@ -19,7 +19,6 @@ from support.stopping import BY_SEARCH, LONG, LONG_PLAN, THREE_PLAN, Operator
 from support.waiting import wait_until
 from unique_identifier_msgs.msg import UUID
 
-from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, RunTask
 from safegen_msgs.msg import Task
 from safegen_ros.client import Client, Options
@@ -72,15 +71,6 @@ def _assert_three_runs(client: Client) -> None:
     result = client.execute(THREE, THREE_PLAN)
     assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
     assert {'(on a b)', '(on c a)'} <= set(result.final_state.facts)
-
-
-def test_a_plan_as_the_client_returns_it_is_executed(client: Client) -> None:
-    result = client.execute(THREE, client.plan(THREE, options=BY_SEARCH).plan)
-    assert ErrorCode(result.error_code) is ErrorCode.NONE, result.error_msg
-    result = client.execute(THREE, msg.Plan(steps=[msg.Step(action='pickup', arguments=['b'])]))
-    assert ErrorCode(result.error_code) is ErrorCode.PLAN_REFUSED
-    with pytest.raises(TypeError, match='not str: read a text with safegen_ros.api.parse_plan'):
-        client.execute(THREE, '(pickup b)')  # type: ignore[arg-type]
 
 
 def test_a_task_runs_from_goal_to_measured_goal(client: Client, motion: Motion) -> None:
