@@ -274,3 +274,25 @@ def test_numbers_and_constraints_on_them_are_planned_with() -> None:
     assert (solution.route, solution.optimal) == (KAIROS, True)
     assert verify(problem, solution.plan).ok
     assert str(rank(problem, solution.plan)) == 'minimize (pumped) = 2'
+
+
+@INSTALLED
+def test_steps_that_may_not_touch_are_put_one_after_the_other() -> None:
+    domain = read_domain(
+        '(define (domain d) (:predicates (needs ?o ?p) (begun ?o) (made ?p)) (:functions (n)) '
+        '(:durative-action begin :parameters (?o) :duration (= ?duration 1) '
+        ':condition (at start (< (n) 3)) '
+        ':effect (and (at start (increase (n) 1)) (at end (begun ?o)))) '
+        '(:durative-action make :parameters (?p) :duration (= ?duration 1) '
+        ':condition (at start (forall (?o) (imply (needs ?o ?p) (begun ?o)))) '
+        ':effect (at end (made ?p))))'
+    )
+    problem = read_problem(
+        '(define (problem p) (:domain d) (:objects a b c x y z) '
+        '(:init (= (n) 0) (needs a x) (needs b y) (needs c z)) '
+        '(:goal (and (made x) (made y) (made z))))',
+        domain,
+    )
+    found = _solve(problem)
+    assert verify(problem, found.plan).ok
+    assert not found.optimal
