@@ -214,7 +214,7 @@ class OperatorConsole(Closing):
         self._attempts.update(snapshot)
         self._stack.show(stack_html(snapshot))
         if self._task is not None:
-            self._task.update(busy, snapshot.up)
+            self._task.update(busy, snapshot.up, snapshot.stop.stopped)
         self._history.update(time.monotonic(), goal and (goal.id, goal.running, busy))
 
     def _loop(self, hz: float, work: Callable[[], None]) -> None:

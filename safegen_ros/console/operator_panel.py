@@ -26,9 +26,6 @@ from safegen_ros.record.present.wording import next_words
 if TYPE_CHECKING:
     import viser
 
-_SHOWN_DIGITS = 8
-
-
 _NOT_REAL = {'twin': 'TWIN', 'symbolic': 'SYMBOLIC: nothing moves', '': 'no robot'}
 """What executes, so that nobody takes the real arm for its twin."""
 
@@ -103,13 +100,12 @@ class OperatorPanel:
         if pending is None or not pending.digest:
             return
         digest, gui = pending.digest, self._parts.gui
-        short = digest[:_SHOWN_DIGITS]
         with self._answer:
             if pending.may_be_approved:
-                approve = gui.add_button(f'Approve {short}', color='green', icon=icon('check'))
+                approve = gui.add_button('Approve this plan', color='green', icon=icon('check'))
                 approve.on_click(lambda _: self._say(digest, True))
                 self._answers.append(approve)
-            refuse = gui.add_button(f'Refuse {short}', color='gray', icon=icon('x'))
+            refuse = gui.add_button('Refuse it', color='gray', icon=icon('x'))
         refuse.on_click(lambda _: self._say(digest, False))
         self._answers.append(refuse)
 
@@ -173,8 +169,9 @@ class OperatorPanel:
         modal = client.gui.add_modal(title)
         with modal:
             Html(client.gui, panel(*lines))
-            agree = client.gui.add_button(yes, color='orange')
+            # The first button has the focus: the key Enter must never allow motion.
             leave = client.gui.add_button(no, color='gray')
+            agree = client.gui.add_button(yes, color='orange')
 
         def agreed(_: object) -> None:
             modal.close()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 NO_EXAMPLE = '-'
 PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
+_RUN, _STOPPED = 'Plan, prove and execute', 'Stopped: reset first'
 
 _PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')
 
@@ -79,7 +80,7 @@ class TaskTab:
             self._replans = gui.add_number('Replans', 0, min=0, max=255, step=1)
             self._seed = gui.add_number('Seed', 0, min=0, max=2**31 - 1, step=1)
         self._approval = gui.add_checkbox('Ask me before it moves', True)
-        self._run = gui.add_button('Plan, prove and execute', icon=icon('player-play'))
+        self._run = gui.add_button(_RUN, icon=icon('player-play'))
         self._plan = gui.add_button('Plan and prove only', color='gray')
         self._connect()
         self._pick()
@@ -99,17 +100,19 @@ class TaskTab:
         self._run.on_click(lambda _: self._parts.doing(self._send))
         self._plan.on_click(lambda _: self._parts.doing(self._send_plan))
 
-    def update(self, busy: bool, up: bool) -> None:
+    def update(self, busy: bool, up: bool, stopped: bool = False) -> None:
         """Allows what can be done now.
 
         Args:
             busy: whether a goal of this console goes on.
             up: whether the stack takes goals.
+            stopped: whether it refuses each goal until a reset.
         """
-        ready = self._chosen is not None and up and not busy and not self._open_rule
-        put(self._run, disabled=not ready)
+        takes = up and not busy and not stopped
+        ready = self._chosen is not None and takes and not self._open_rule
+        put(self._run, disabled=not ready, label=_STOPPED if stopped else _RUN)
         put(self._plan, disabled=not ready)
-        put(self._ask, disabled=busy or not up)
+        put(self._ask, disabled=not takes)
 
     @property
     def problem(self) -> Problem | None:

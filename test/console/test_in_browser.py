@@ -125,7 +125,9 @@ def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
     pending = console.state.snapshot.pending
     assert pending is not None
     assert pending.may_be_approved
-    expect(screen.button(f'Approve {pending.digest[:8]}')).to_be_visible(timeout=WAIT_MS)
+    screen.sees(f'Digest {pending.digest[:8]}')
+    for answer in ('Approve this plan', 'Refuse it'):
+        expect(screen.button(answer)).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
     assert goal_of(console).stage not in ('executing', 'ended')  # nothing has moved
     screen.show('breaks a rule')
     screen.picture('console-refused')
@@ -166,7 +168,9 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(
 
 def a_reset_is_asked_about_before_it_is_done(screen: Screen, console: OperatorConsole) -> None:
     screen.click('Reset …')
-    screen.click('Stay stopped')
+    expect(screen.button('Stay stopped')).to_be_focused(timeout=WAIT_MS)
+    screen.page.keyboard.press('Enter')
+    expect(screen.button('Stay stopped')).to_have_count(0, timeout=WAIT_MS)
     assert console.state.snapshot.stop.stopped
     screen.click('Reset …')
     screen.click('The cell is clear: reset')

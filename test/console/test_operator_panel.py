@@ -98,6 +98,7 @@ def test_a_statement_is_made_only_by_who_confirms_it(
         client = SimpleNamespace(gui=_ClientGui())
         gui.click(button, client)
         assert said == []
+        assert next(iter(client.gui.buttons)) == no  # which has the focus
         client.gui.click(answer)
         assert client.gui.modal.closed
         assert said == expected

@@ -102,6 +102,15 @@ def test_a_rule_that_is_typed_and_not_added_keeps_the_task_from_being_sent(
     assert len(sent.constraints) == 1  # that of the problem itself
 
 
+def test_nothing_is_sent_to_a_stopped_stack(form: Form) -> None:
+    assert form.ready()
+    form.tab.update(busy=False, up=True, stopped=True)
+    assert (form[SEND].disabled, form[PROVE].disabled) == (True, True)
+    assert form[SEND].label == 'Stopped: reset first'
+    assert form.ready()
+    assert form[SEND].label == SEND
+
+
 def test_the_key_enter_adds_a_rule(form: Form) -> None:
     form['Add a rule'].value = f'{RULE}\n'
     assert form['Add a rule'].value == ''
