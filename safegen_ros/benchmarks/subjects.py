@@ -17,9 +17,10 @@ from typing import Any
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.model_folder import LOCAL, check_no_code
-from safegen_ros.llm.model_names import model_folder
+from safegen_ros.llm.model_names import full_name, is_server, model_folder
+from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.transformers_backend import TransformersBackend
-from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style, style_of
 
 STAGES = ('PT', 'SFT', 'GRPO')
 """Before fine-tuning, after supervised fine-tuning, after reinforcement (SafeGen-LLM table II)."""
@@ -33,7 +34,8 @@ class Subject:
     """A model that is measured.
 
     Attributes:
-        checksum: SHA-256 of its weights.
+        checksum: SHA-256 of its weights; empty for a model at a server.
+        parameters: how many it has; 0 for a model at a server.
     """
 
     name: str
@@ -73,11 +75,13 @@ def which_model(spec: str) -> str:
 
 
 def load_subject(model_dir: str | Path, device: str = 'auto', name: str = '') -> Subject:
-    """The model of a folder.
+    """The model of a folder, or one at a server.
 
     Raises:
         BackendError: the model cannot be loaded.
     """
+    if is_server(address := full_name(str(model_dir))):
+        return Subject(name or address, '', 0, style_of(address), open_backend(address))
     backend = TransformersBackend(model_dir, device)
     style = load_style(model_dir)
     called = name or Path(model_dir).name

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -17,6 +17,7 @@ from safegen_ros.benchmarks.comparison import (
     write_comparison,
 )
 from safegen_ros.benchmarks.pddl3.evaluate import ModelReport, Result
+from safegen_ros.benchmarks.pddl3.paper import ALL
 from safegen_ros.terminal import Console, markdown_table, table
 
 _EXPLAINED = {
@@ -36,6 +37,8 @@ _GROUPED = {
     'bucket': 'difficulty',
 }
 
+_IN_FILES_ONLY = ('95 % s', 'CPU s')  # they would not fit into 80 columns
+
 _HEADINGS = ('n', 'success', '95 %', *CLASSES)
 
 
@@ -43,10 +46,9 @@ def print_report(report: ModelReport, console: Console | None = None) -> None:
     """Prints success, failures, and success by group, with seed and checksums."""
     console = console or Console()
     subject = report.subject
-    console.print(
-        f'{subject.name}: {subject.parameters:,} parameters, weights {subject.checksum[:16]}, '
-        f'format {report.form}, seed {report.seed}'
-    )
+    weights = f'{subject.parameters:,} parameters, weights {subject.checksum[:16]}'
+    which = weights if subject.checksum else 'at a server'
+    console.print(f'{subject.name}: {which}, format {report.form}, seed {report.seed}')
     if report.source is not None:
         console.print(f'problems: {report.source}')
     for result in report.results:
@@ -61,12 +63,14 @@ def print_comparison(comparison: ComparisonTable, console: Console | None = None
     console = console or Console()
     console.print(f'{comparison.title} [%]', style='bold', markup=False)
     group, *words = comparison.headings
-    for name, lines in comparison.groups().items():
+    more = [name for name in comparison.more if name not in _IN_FILES_ONLY]
+    # The group of all is the last one in the files; at a terminal it is read first.
+    for name, lines in sorted(comparison.groups().items(), key=lambda each: each[0] != ALL):
         rows = [(line.case, line.whose, *_cells(line.figures)) for line in lines]
         console.print(table(f'{group}: {name}', words, _HEADINGS, rows))
         if comparison.more:  # of their own: both together are wider than a terminal
-            rows = [(line.case, line.whose, *_further(line, comparison)) for line in lines]
-            console.print(table('', words, comparison.more, rows))
+            rows = [(line.case, line.whose, *_further(line, comparison, more)) for line in lines]
+            console.print(table('', words, more, rows))
     for note in (*comparison.facts, *comparison.differences):
         console.print(f'- {note}', markup=False, highlight=False)
 
@@ -74,7 +78,13 @@ def print_comparison(comparison: ComparisonTable, console: Console | None = None
 def markdown(comparison: ComparisonTable) -> str:
     """The same as a page of Markdown."""
     rows = [
-        (line.group, line.case, line.whose, *_cells(line.figures), *_further(line, comparison))
+        (
+            line.group,
+            line.case,
+            line.whose,
+            *_cells(line.figures),
+            *_further(line, comparison, comparison.more),
+        )
         for line in comparison.lines
     ]
     return '\n'.join(
@@ -97,10 +107,10 @@ def _cells(figures: Figures) -> list[str]:
     ]
 
 
-def _further(line: Line, comparison: ComparisonTable) -> list[str]:
+def _further(line: Line, comparison: ComparisonTable, names: Iterable[str]) -> list[str]:
     """The cells of further columns."""
     more = line.figures.more
-    return [format(more[n], form) if n in more else '-' for n, form in comparison.more.items()]
+    return [format(more[n], comparison.more[n]) if n in more else '-' for n in names]
 
 
 def _overview(results: Sequence[Result]) -> Table:
@@ -109,7 +119,7 @@ def _overview(results: Sequence[Result]) -> Table:
         length = f'{result.steps_over_optimal:.2f} x' if result.steps_over_optimal else '-'
         cells = _cells(Figures.of(result.tally()))
         rows.append((result.mode, *cells, length, f'{result.seconds:.1f}'))
-    return table('All problems [%]', ('mode',), (*_HEADINGS, 'length', 's'), rows)
+    return table('All problems [%]', ('mode',), (*_HEADINGS, 'length', 'time [s]'), rows)
 
 
 def _grouped(results: Sequence[Result], attribute: str, title: str) -> Table:

@@ -17,6 +17,7 @@ from safegen_ros.cli.dataset import BENCH
 from safegen_ros.cli.progress import stages
 from safegen_ros.cli.repro_command import given_words
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.model_names import full_name, is_server, named_model
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.planning.levels import DIAGNOSIS, FEEDBACK, LEVELS, feedback_named, level_names
 from safegen_ros.terminal import Console
@@ -33,7 +34,10 @@ RESULTS = Path('runs/results')
 
 app = typer.Typer(no_args_is_help=True)
 
-Model = Annotated[Path, typer.Option(help='folder of the model')]
+Model = Annotated[str, typer.Option(help='folder of the model')]
+AnyModel = Annotated[
+    str, typer.Option(help='model folder, http://HOST:PORT/v1#NAME, or ollama:NAME')
+]
 Stage = Annotated[
     list[str] | None,
     typer.Option(
@@ -65,7 +69,7 @@ _BATCH, _TOKENS = 50, 256  # as Exam and MAX_NEW_TOKENS, which are not to be imp
 
 @app.command()
 def model(
-    model: Model = Path(MODEL),
+    model: AnyModel = MODEL,
     data: Data = Path(BENCH),
     split: Split = 'test',
     domain: Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')] = None,
@@ -90,17 +94,20 @@ def model(
     from safegen_ros.benchmarks.tables import print_report
     from safegen_ros.tasks.pddl3.formats import FORMATS
 
-    chosen = tuple(modes or MODES)
+    server = is_server(full_name(model))
+    chosen = tuple(modes or (mode for mode in MODES if mode != 'untrained' or not server))
     unknown = [mode for mode in chosen if mode not in MODES]
     if unknown:
         raise typer.BadParameter(f'{unknown[0]!r} is none of {" ".join(MODES)}')
     if form not in FORMATS:
         raise typer.BadParameter(f'{form!r} is none of {" ".join(FORMATS)}')
-    folder, data, console = data_path(model), data_path(data), Console()
+    if server and 'untrained' in chosen:
+        raise typer.BadParameter('a server has no untrained network: name another --mode')
+    name, data, console = named_model(model), data_path(data), Console()
     source = load_source(data, split)
     with stages(console) as notify:
         report = evaluate(
-            folder, load_problems(data, split, domain or (), problems), seed,
+            name, load_problems(data, split, domain or (), problems), seed,
             source=source, form=form, modes=chosen, batch=batch,
             max_new_tokens=max_new_tokens, device=device, notify=notify,
         )  # fmt: skip
@@ -125,7 +132,7 @@ class Given:
     @property
     def folder(self) -> Path:
         """The folder of `--model`."""
-        return data_path(self.values['model'])
+        return folder_of(self.values['model'])
 
     def stages(self, options: StudyOptions) -> Iterator[Subject]:
         """The models of the stages, each loaded when it is its turn."""
@@ -178,6 +185,20 @@ def _controls(given: Given, options: StudyOptions) -> ComparisonTable:
     return controls(given.subject(options), given.folder, options, train)
 
 
+def folder_of(model: str) -> Path:
+    """The folder of a model that a study measures.
+
+    Raises:
+        SafegenError: the model is at a server.
+    """
+    if is_server(full_name(model)):
+        raise SafegenError(
+            f"{model}: a study needs the folder of a model: run 'safegen eval model' to measure "
+            'one at a server'
+        )
+    return data_path(model)
+
+
 def studies() -> ModuleType:
     """The module of the studies, which imports torch."""
     from safegen_ros.benchmarks.pddl3 import studies
@@ -185,7 +206,7 @@ def studies() -> ModuleType:
     return studies
 
 
-_MODEL = {'model': (Model, Path(MODEL))}
+_MODEL = {'model': (Model, MODEL)}
 _DATA = {'data': (Data, Path(BENCH))}
 _STAGES = {**_MODEL, 'stage': (Stage, None), **_DATA}
 _LOOP = {
@@ -203,9 +224,7 @@ _OF_EACH_SIZE = Annotated[int, typer.Option(min=1, help='problems per size')]
 _RANDOM = Annotated[int, typer.Option(min=1, help='random problems per strategy')]
 _UNTRAINED = Annotated[
     int,
-    typer.Option(
-        min=0, help='problems per domain for the untrained network (0: as many as for ours)'
-    ),
+    typer.Option(min=0, help='problems per domain for the untrained network (0: no such control)'),
 ]
 _TRAIN_DATA = Annotated[
     Path | None,
@@ -330,7 +349,7 @@ def _show(ctx: typer.Context, measure: Callable[[Notify], ComparisonTable]) -> N
         raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)
 
 
-def _stages(model: Path, stages: list[str] | None, options: StudyOptions) -> Iterator[Subject]:
+def _stages(model: str, stages: list[str] | None, options: StudyOptions) -> Iterator[Subject]:
     """The models of the stages, each loaded when it is its turn."""
     from safegen_ros.benchmarks.subjects import load_stages, load_subject
 
@@ -341,6 +360,6 @@ def _stages(model: Path, stages: list[str] | None, options: StudyOptions) -> Ite
             raise typer.BadParameter(f'{text!r} is no stage: write NAME=FOLDER')
         given[name] = data_path(folder)
     # With all stages given, the folder of the last one need not be a model of ours.
-    folders = load_stages(model if given else data_path(model), given)
+    folders = load_stages(Path(model) if given else folder_of(model), given)
     for name in folders:
         yield load_subject(folders[name], options.device, name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed, app
+from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed, app, folder_of
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.terminal import Console, table
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def figure6(
-    model: Model = Path(MODEL),
+    model: Model = MODEL,
     problem: Annotated[
         Path, typer.Option(help='Blocksworld problem with a constraint about the cell')
     ] = Path('examples/reach_behind.pddl'),
@@ -44,7 +44,7 @@ def figure6(
 
     text, source = data_path(problem), str(problem)
     task = load_task(text.read_text(encoding='utf-8'), problem_source=source)
-    cell, subject = load_scene(data_path(scene)), load_subject(data_path(model), device)
+    cell, subject = load_scene(data_path(scene)), load_subject(folder_of(model), device)
     sides = figure6(task, cell, subject, seed, time_budget)
     folder = out or runs_dir() / f'figure6-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}'
     about = {

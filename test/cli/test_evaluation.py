@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from support.model_server import MODEL as SERVED
+from support.model_server import ModelServer
 from support.scripted_model import BENCH, tiny_model
 from typer.testing import CliRunner, Result
 
@@ -43,6 +45,16 @@ def test_the_model_command_measures_every_mode(model: Path, tmp_path: Path) -> N
         'greedy', 'sampled', 'feedback', 'resample', 'untrained',
     ]  # fmt: skip
     assert values['data']['split'] == 'test_family'
+
+
+def test_a_model_at_a_server_is_measured(tmp_path: Path) -> None:
+    with ModelServer() as server:
+        name, out = f'{server.url}#{SERVED}', tmp_path / 'figures.json'
+        done = run('model', '--model', name, '--json', out, '--problems', 1, '--mode', 'greedy')
+        assert done.exit_code == 0, done.output
+        assert len(server.requests) == 4
+        assert run('model', '--model', name, '--mode', 'untrained').exit_code == 2
+    assert json.loads(out.read_text())['model']['name'] == name
 
 
 @pytest.mark.parametrize(
@@ -119,6 +131,7 @@ def test_the_planning_loop_is_measured_by_strategy(
     values = json.loads((tmp_path / 'out' / f'{written}.json').read_text())
     assert values['conditions']['loop']['strategies'] == ['search']
     assert values['lines'][0]['success'] == 100
+    assert 'untrained' not in {line.get('whose') for line in values['lines']}  # search has none
 
 
 @pytest.mark.parametrize(
@@ -129,6 +142,7 @@ def test_the_planning_loop_is_measured_by_strategy(
         (('model', '--model', 'MODEL', '--split', 'lucky'), "no split 'lucky'"),
         (('model', '--model', 'MODEL', '--domain', 'harbour'), 'no problem of harbour'),
         (('controls', '--model', 'MODEL'), 'copying needs the training rows'),
+        (('table3', '--model', 'http://127.0.0.1:9/v1#toy'), 'needs the folder of a model'),
         (('table4', '--strategy', 'magic'), "'magic' is no planner"),
         (('safety', '--feedback', 'loud'), "feedback 'loud' is not known"),
     ],

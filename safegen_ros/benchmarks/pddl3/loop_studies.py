@@ -35,7 +35,8 @@ from safegen_ros.benchmarks.subjects import Subject, untrained
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.planning.loop import Outcome
+from safegen_ros.planning.levels import level_names
+from safegen_ros.planning.loop import SEARCH, Outcome
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, GeneratedProblem
 from safegen_ros.verdict import Category, Verdict
@@ -61,17 +62,20 @@ def table4(
     Args:
         model_dir: its folder, of which an untrained network is made.
         controls: problems of each domain that the untrained network is put, which takes most of
-            the time; 0 for all.
+            the time; 0 for no control. The search planner alone has no network to compare.
 
     Raises:
         SafegenError: as of `Study.of_split` and `plan_goal`.
     """
     study = Study.of_split(StudyRecord(options), split=split)
     results: _Results = {strategy: {} for strategy in loop.strategies}
-    with untrained(model_dir, options.seed, options.device) as fresh:
-        for whose, each, most in (('ours', subject, 0), ('untrained', fresh, controls)):
-            for strategy in loop.strategies:
-                results[strategy][whose] = study.plan(each, strategy, loop, most)
+    for strategy in loop.strategies:
+        results[strategy]['ours'] = study.plan(subject, strategy, loop)
+    asking = [each for each in loop.strategies if set(level_names(each)) != {SEARCH}]
+    if controls and asking:
+        with untrained(model_dir, options.seed, options.device) as fresh:
+            for strategy in asking:
+                results[strategy]['untrained'] = study.plan(fresh, strategy, loop, controls)
     comparison = study.record.comparison(
         'table4',
         'The planning loop by domain and strategy, beside table IV of SafeGen-LLM',
@@ -113,7 +117,9 @@ def _lines(study: Study, results: _Results) -> Iterator[Line]:
 def _contributions(results: _Results) -> Iterator[str]:
     """What of each strategy is the search, and what the model."""
     for strategy, by_whose in results.items():
-        fresh = by_whose['untrained']
+        fresh = by_whose.get('untrained')
+        if fresh is None:
+            continue
         ours, without = (
             f'{100 * result.tally().rate:.1f} %'
             for result in (by_whose['ours'].on(fresh.problems), fresh)
