@@ -36,7 +36,7 @@ app = typer.Typer(no_args_is_help=True)
 
 Model = Annotated[str, typer.Option(help='folder of the model')]
 AnyModel = Annotated[
-    str, typer.Option(help='model folder, http://HOST:PORT/v1#NAME, or ollama:NAME')
+    str, typer.Option(help='model folder, http://HOST:PORT/v1#MODEL, or ollama:MODEL')
 ]
 Stage = Annotated[
     list[str] | None,

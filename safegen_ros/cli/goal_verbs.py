@@ -140,7 +140,10 @@ def demo(
         ),
     ] = 'auto',
     model: Annotated[
-        str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL (default: from config)')
+        str,
+        typer.Option(
+            help='model folder, http://HOST:PORT/v1#MODEL, or ollama:MODEL (default: from config)'
+        ),
     ] = '',
     video: Annotated[bool, typer.Option(help='record a video of the twin')] = True,
 ) -> None:

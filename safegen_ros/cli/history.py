@@ -154,7 +154,8 @@ def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:
         if rows:
             _print(rows)
         else:
-            print(f'no such run in {runs_dir()}')
+            what = "no runs yet; 'safegen demo' makes one" if wanted == Filter() else 'no such run'
+            print(f'{what} (in {runs_dir()})')
         broken = [values for values in rows if values['result'] == UNREADABLE]
         for values in broken:
             print_error(values['message'])
@@ -164,7 +165,7 @@ def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:
 def _print(rows: list[dict[str, Any]]) -> None:
     """Two lines for each run: a goal is too long to stand in a column."""
     console = Console()
-    titles = ('run', 'begun', 'result', 'took', 'tries', 'record', 'domain', 'level')
+    titles = ('run', 'begun', 'result', 'took', 'tries', 'record', 'domain', 'planner')
     cells = [_cells(values) for values in rows]
     widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
 

@@ -50,7 +50,12 @@ def list_(
         ),
     ] = '',
     level: Annotated[
-        str, typer.Option(help='only runs with a plan by this planner, such as model or search')
+        str,
+        typer.Option(
+            '--planner',
+            '--level',
+            help='only runs with a plan by this planner, such as model or search',
+        ),
     ] = '',
     since: Annotated[
         datetime | None, typer.Option(help='only runs since this time, in UTC')

@@ -90,7 +90,7 @@ def test_runs_are_listed_newest_first_with_what_matters(safegen: CommandLine, ru
     status, out, error = safegen('runs', 'list')
     assert (status, error) == (0, '')
     head, *rows = [' '.join(line.split()) for line in out.splitlines()]
-    assert head == 'run begun result took tries record domain level'
+    assert head == 'run begun result took tries record domain planner'
     assert [row.split()[0] for row in rows[::2]] == [THIRD, SECOND, FIRST]
     assert rows[1::2] == ['(on a b)'] * 3
     assert rows[4].endswith('SUCCESS 3.0 s 3 signed blocksworld search')
@@ -160,7 +160,12 @@ def test_no_run_at_all_is_said(
     safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
-    assert safegen('runs', 'list')[:2] == (0, f'no such run in {tmp_path}\n')
+    assert safegen('runs', 'list')[:2] == (
+        0,
+        f"no runs yet; 'safegen demo' makes one (in {tmp_path})\n",
+    )
+    asked = safegen('runs', 'list', '--planner', 'beam')
+    assert asked[:2] == (0, f'no such run (in {tmp_path})\n')
 
 
 def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> None:
