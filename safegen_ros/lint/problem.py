@@ -61,7 +61,7 @@ def problem_findings(problem: Problem, places: SourceMap, domain: SourceMap) -> 
         places: of its text.
         domain: of the text of its domain.
     """
-    found = [*places.unjoined(), *_quantifiers(problem, places), *_objects(problem, places)]
+    found = [*places.unjoined(), *_quantifiers(problem, places)]
     try:
         for each in _states(problem, places, domain):
             found.append(each)
@@ -99,6 +99,7 @@ def _states(problem: Problem, places: SourceMap, domain: SourceMap) -> Iterator[
     goals = [(part, condition(part, table)) for part in problem.goal_conjuncts()]
     actions = reachable_actions(Grounder(problem, table), Budget(_TIME_S, _MEMORY_MB))
     reach = _reach(problem, table, start, actions)
+    yield from _objects(problem, actions, places)
     yield from _goals(goals, reach, places)
     yield from _actions(problem, reach, domain)
     for constraint, conditions in zip(problem.constraints, parts, strict=True):
@@ -127,14 +128,17 @@ def _quantifiers(problem: Problem, places: SourceMap) -> Iterator[LintFinding]:
         yield LintFinding(WARNING, 'empty-quantifier', source, *at, what, cure)
 
 
-def _objects(problem: Problem, places: SourceMap) -> Iterator[LintFinding]:
+def _objects(
+    problem: Problem, actions: list[GroundAction], places: SourceMap
+) -> Iterator[LintFinding]:
     names = [name for name in problem.objects if name not in problem.domain.constants]
     words = {word for word, _, place in places.words() if place >= places.section(':init')}
+    words.update(*(action.step.arguments for action in actions))
     unused = [name for name in names if name not in words]
     for name in unused[:_MOST]:
         yield places.finding(
             NOTE, 'unused-object', places.declared(':objects', name),
-            f'nothing is said of object {name!r}', 'state a fact of it, or remove it',
+            f'no fact and no action is about object {name!r}', 'state a fact of it, or remove it',
         )  # fmt: skip
 
 

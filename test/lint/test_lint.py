@@ -95,6 +95,15 @@ def test_a_problem(rule: str) -> None:
     assert (rule, line, column) in _found(CLEAN, problem)
 
 
+def test_an_object_that_an_action_can_use_is_no_finding() -> None:
+    domain = """(define (domain d) (:predicates (wet ?x) (near ?x))
+(:action water :parameters (?x) :precondition (near ?x) :effect (wet ?x))
+(:action move :parameters (?x) :effect (near ?x)))"""
+    problem = """(define (problem p) (:domain d) (:objects tree butt)
+(:init) (:goal (wet tree)))"""
+    assert 'unused-object' not in [rule for rule, _, _ in _found(domain, problem)]
+
+
 @pytest.mark.parametrize(
     'constraint',
     [
