@@ -102,6 +102,8 @@ def rules(
             print(json.dumps({'readings': readings, 'idle': found.idle, 'errors': []}))
         else:
             print(found.shown())
+            if out is None:
+                print('not written: --out FILE writes the problem with these rules')
         return EXIT_OK
 
     def tell(error: Exception, message: str) -> None:

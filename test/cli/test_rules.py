@@ -24,10 +24,13 @@ def _run(*arguments: str | Path) -> Any:
 def test_a_rule_is_shown_back_and_judges_plans(tmp_path: Path) -> None:
     plan = CliRunner().invoke(app, ['solve', str(EXAMPLE)]).stdout
     assert '(putdown b5)' in plan
+    done = _run('b5 must never be on the table', '--problem', EXAMPLE)
+    assert done.stdout.splitlines()[-1].startswith('not written: --out FILE')
     out = tmp_path / 'with_rules.pddl'
     done = _run('b5 must never be on the table', '--problem', EXAMPLE, '--out', out)
     assert (done.exit_code, done.stderr) == (0, ''), done.output
     assert '(always (not (on-table b5)))' in done.stdout
+    assert 'not written' not in done.stdout
     judged = CliRunner().invoke(app, ['verify', str(out), '-', '--json', '--any-name'], input=plan)
     assert judged.exit_code == 1, judged.output
     assert json.loads(judged.stdout)['category'] == 'SAFETY_VIOLATION'
