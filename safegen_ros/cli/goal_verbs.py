@@ -18,9 +18,9 @@ from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.table import argument_values
 from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
 from safegen_ros.cli.operate import require_set_up
-from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes
+from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
-from safegen_ros.cli.verify import plan_text
+from safegen_ros.cli.verify import has_domain, plan_text
 from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
 from safegen_ros.goals.files import DomainFile, ReadAs
 from safegen_ros.planning.levels import FEEDBACK, LEVELS
@@ -202,6 +202,8 @@ def run(
     from safegen_ros.goals.request import GoalRequest, ProblemSource
     from safegen_ros.pddl.plan import parse_plan
 
+    if plan and domain is None and not is_request(problem) and has_domain([problem, plan]):
+        domain, problem, plan = Path(problem), plan, ''
     spoken = TextRequest.read(problem, words, domain, constraints, start)
     if plan:
         _refuse_unused(OWN_PLAN, options, {'--plan-only': plan_only, 'a request': spoken})

@@ -271,7 +271,7 @@ def verify(
     highest one of several plans.
     """
     names = [str(problem), *(plans or ())]
-    if domain is None and _has_domain(names):
+    if domain is None and has_domain(names):
         domain, *names = [None if names[0] == STDIN else Path(names[0]), *names[1:]]
     problem, plans = Path(names[0]), names[1:] or [STDIN]
     if len(names) == 1 and sys.stdin.isatty():
@@ -301,7 +301,7 @@ def verify(
     raise typer.Exit(guarded(whole, partial(shown.error, plans), verbose))
 
 
-def _has_domain(names: list[str]) -> bool:
+def has_domain(names: list[str]) -> bool:
     """Whether the first two names are domain and problem, in either order, as VAL takes them.
 
     `-` for the built-in domain is what `safegen validate` took.

@@ -12,6 +12,7 @@ import typer
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
+from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.text_files import pddl_kind, read_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files
@@ -19,7 +20,15 @@ from safegen_ros.tasks.table import WORLDS, check_format
 from safegen_ros.tasks.table import read_action_task as of_any_world
 from safegen_ros.tasks.task import ActionTask
 
-__all__ = ['DomainFile', 'ReadAs', 'find_problem', 'read_action_task', 'read_task', 'read_text']
+__all__ = [
+    'DomainFile',
+    'ReadAs',
+    'find_problem',
+    'in_order',
+    'read_action_task',
+    'read_task',
+    'read_text',
+]
 
 TEST_PROBLEMS = 'data/safegen-bench/test'
 """Where the test problems of the benchmark are, each under its id."""
@@ -124,13 +133,32 @@ def read_task(
         SafegenError: as `find_problem` and `load_files`; the message of a `PddlError` shows the
             lines with a caret under each place.
     """
-    problem = find_problem(problem)
-    if domain is not None and _kind(domain) == 'problem' and _kind(problem) == 'domain':
-        problem, domain = domain, problem
+    problem, domain = in_order(find_problem(problem), domain)
     try:
         return load_files(problem, domain, format=format, any_name=any_name)
     except PddlError as error:
+        for each in filter(None, (problem, domain)):
+            if _is_plan(each):
+                raise SafegenError(
+                    f'{each} is a plan: name the problem first, then the plan', ErrorCode.BAD_PDDL
+                ) from None
         raise with_excerpts(error) from None
+
+
+def in_order(problem: Path, domain: Path | None) -> tuple[Path, Path | None]:
+    """Problem and domain, which a user may give in either order; their texts tell."""
+    if domain is not None and _kind(domain) == 'problem' and _kind(problem) == 'domain':
+        return domain, problem
+    return problem, domain
+
+
+def _is_plan(path: Path) -> bool:
+    if not path.is_file() or _kind(path):
+        return False
+    try:
+        return bool(parse_plan(read_text(path, 'file'), timed=True).steps)
+    except SafegenError:
+        return False
 
 
 def _kind(path: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.goals.cells import CellChoice
-from safegen_ros.goals.files import find_problem, read_action_task, read_text
+from safegen_ros.goals.files import find_problem, in_order, read_action_task, read_text
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.record.events import Event
@@ -101,9 +101,10 @@ class GoalRequest:
     @classmethod
     def read(cls, problem: Path, about: ProblemSource, options: Options) -> GoalRequest:
         """Reads the files; raises `SafegenError` when one of them is no good."""
-        text = read_text(about.domain, 'domain') if about.domain else ''
+        problem, domain = in_order(problem, about.domain)
+        text = read_text(domain, 'domain') if domain else ''
         # Only the text changes: the end is compared with the problem as the file has it.
-        task = read_action_task(problem, about.domain, format=about.read_as, sent_as=about.format)
+        task = read_action_task(problem, domain, format=about.read_as, sent_as=about.format)
         path = problem if task.problem is None else find_problem(problem)
         return cls(path, task, text, options)
 

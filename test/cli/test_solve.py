@@ -195,6 +195,7 @@ def test_a_domain_of_ones_own_is_taken(tmp_path: Path) -> None:
     problem.write_text(EXAMPLE.read_text().replace('(:domain ', '(:domain my-'))
     assert _run(problem, '--domain', domain).exit_code == 0
     assert _run(EXAMPLE, '--domain', domain).exit_code == 2
+    assert 'add its PDDL (on the command line --domain FILE)' in _run(problem).stderr
     assert _run(EXAMPLE, '--domain', domain, '--any-name').exit_code == 0
 
 

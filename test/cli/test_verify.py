@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from safegen_ros.cli import demo
 from safegen_ros.cli.main import app
+from safegen_ros.goals.request import GoalRequest
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import second_opinion
@@ -138,6 +140,32 @@ def test_the_place_in_a_text_that_is_no_plan_is_shown(plans: dict[str, str]) -> 
     (error,) = values['errors']
     assert (error['line'], error['column']) == (1, 1)
     assert "'Sure! Here" in error['what']
+
+
+@pytest.mark.parametrize('verb', ['verify', 'run'])
+def test_a_plan_in_place_of_the_problem_is_called_one(plans: dict[str, str], verb: str) -> None:
+    done = CliRunner().invoke(app, [verb, plans['good'], str(EXAMPLE)])
+    told = done.stderr or str(done.exception)
+    assert f'{plans["good"]} is a plan: name the problem first, then the plan' in told
+
+
+def test_run_takes_domain_and_problem_in_either_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[GoalRequest] = []
+
+    def run_goal(request: GoalRequest, *arguments: Any, **options: Any) -> int:
+        asked.append(request)
+        return 0
+
+    monkeypatch.setattr(demo, 'run_goal', run_goal)
+    domain = tmp_path / 'd.pddl'
+    domain.write_text(builtin_domain_text('blocksworld'))
+    for files in ((domain, EXAMPLE), (EXAMPLE, domain)):
+        done = CliRunner().invoke(app, ['run', *map(str, files)])
+        assert done.exit_code == 0, done.output
+        assert (asked[-1].domain_text, asked[-1].plan) == (domain.read_text(), None)
+        assert asked[-1].path == EXAMPLE
 
 
 def test_several_plans_are_judged_and_the_worst_decides(plans: dict[str, str]) -> None:

@@ -320,7 +320,8 @@ def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:
         source=source,
         line=line,
         column=column,
-        cure=f'give its PDDL text with the task, or use one of {" ".join(domain_files())}',
+        cure='add its PDDL (on the command line --domain FILE), or use one of '
+        f'{" ".join(domain_files())}',
         code=ErrorCode.UNKNOWN_DOMAIN,
     )
 
