@@ -138,7 +138,7 @@ def lessons(
     size: Annotated[int, typer.Option(min=1, help='lessons per group')] = 8,
     mix: Annotated[
         str,
-        typer.Option(help='all, or first: problems like those of the paper, to begin with'),
+        typer.Option(help='small problems first, then first (like those of the paper), then all'),
     ] = 'all',
     seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,

@@ -271,5 +271,6 @@ def test_there_are_recipes() -> None:
         'requests',
         'smollm2-first',
         'smollm2-sft',
+        'smollm2-small',
         'words',
     }

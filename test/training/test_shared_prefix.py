@@ -124,7 +124,7 @@ def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(ROOT)
     with local_workers(1) as workers:
         write_lessons(tmp_path / 'lessons', MIXES['all'], 5, 2, 1, workers, lambda *_: None)
-    shipped = safe_load((ROOT / 'config/train/smollm2-sft.yaml').read_text(encoding='utf-8'))
+    shipped = safe_load((ROOT / 'config/train/smollm2-small.yaml').read_text(encoding='utf-8'))
     recipe = write_recipe(
         tmp_path / 'recipe.yaml', shipped, data__folder=str(tmp_path / 'lessons'),
         data__validation=2, optimizer__batch=2, budget__steps=2, budget__save_steps=2,

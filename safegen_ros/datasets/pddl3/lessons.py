@@ -47,7 +47,6 @@ BENCH_RECIPE = 'data/safegen-bench/recipe.json'
 
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
-_LONGEST = 5_000  # characters of a lesson; memory goes with the longest one
 _WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
@@ -62,31 +61,37 @@ class LessonMix:
         renamed: share of the groups whose domain has made-up names.
         formats: how often each is drawn.
         rules: how often a problem has none, one, two, three and four.
-        paper: share of the problems that have a size of the paper.
+        small: whether problems are smaller than the paper's, or as its smallest ones.
+        paper: share of the other problems that have a size of the paper.
         other_goals: share of the problems whose goal is what a walk has changed.
         repairs: share of the lessons that show an attempt.
         reasoned: share of the groups whose plans say what each step is for.
         alike: most lessons with the same objects and initial state. A model learns to look up where
             things are from many states, and reads one state for several lessons sooner.
+        longest: most characters of a lesson; memory goes with the longest one.
     """
 
     renamed: float = 0.5
     formats: tuple[tuple[str, int], ...] = (('pddl', 6), ('json', 2), ('english', 2))
     rules: tuple[int, ...] = (1, 10, 5, 3, 2)
+    small: bool = False
     paper: float = 0.6
     other_goals: float = 0.4
     repairs: float = 0.15
     reasoned: float = 0.75
     alike: int = 4
+    longest: int = 5_000
 
 
+_FIRST = LessonMix(
+    0.0, (('pddl', 1),), (0, 1), paper=1.0, other_goals=0.0, repairs=0.0, reasoned=1.0, alike=1
+)
 MIXES = {
+    'small': replace(_FIRST, small=True, longest=3_300),
+    'first': _FIRST,
     'all': LessonMix(),
-    'first': LessonMix(
-        0.0, (('pddl', 1),), (0, 1), paper=1.0, other_goals=0.0, repairs=0.0, reasoned=1.0, alike=1
-    ),
 }
-"""By name: everything, and the first part of a curriculum, whose problems are like the paper's."""
+"""By name, the parts of a curriculum: small problems, then some like the paper's, then all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]
             if names:
                 found = renamed(found, names)
             line = _line(mix, found, style, form, group, rng)
-            if len(line) > _LONGEST:
+            if len(line) > mix.longest:
                 break
             lines[line] = None
             if len(lines) == most:
@@ -191,7 +196,10 @@ class LessonSetting:
 
 def drawn_setting(mix: LessonMix, kit: DomainKit, rng: Random) -> LessonSetting:
     """A random scene of a random size."""
-    ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
+    if mix.small:
+        ranges = [(p.name, (p.least, p.paper[0]), (p.least, p.paper[0])) for p in kit.parameters]
+    else:
+        ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
     while True:
         paper = rng.random() < mix.paper
         drawn_size = {n: rng.randint(*(usual if paper else wide)) for n, usual, wide in ranges}
