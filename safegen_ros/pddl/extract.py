@@ -34,6 +34,9 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, parse_plan, read_steps, read_whole
 from safegen_ros.pddl.plan_formats import lenient as listed_lines
 
+REMARK = '; of the answer: '
+"""How the comment begins that says what was left out of an answer."""
+
 _THOUGHTS = re.compile(
     r'\s*(?:<think>.*?</think>\s*)*(?P<open><think>)?', re.DOTALL | re.IGNORECASE
 )

@@ -83,7 +83,12 @@ def levels_of(
     Raises:
         SafegenError: as of `level_names`.
     """
-    names = level_names(strategy)
+    names = list[str]()
+    for name in level_names(strategy):
+        if names and not model.can_beam and _beams(name) and _beams(names[-1]):
+            names[-1] = 'beam'  # one line says of all of them that there is none
+        else:
+            names.append(name)
     found = []
     for place, name in enumerate(names):
         behind = any(each != SEARCH or solve is not None for each in names[place + 1 :])
@@ -92,6 +97,10 @@ def levels_of(
             level = replace(level, proposals=partial(_unless_complex, level.proposals, model))
         found.append(level)
     return tuple(found)
+
+
+def _beams(name: str) -> bool:
+    return name.startswith(('beam', 'backtracking'))
 
 
 def _unless_complex(
@@ -111,6 +120,7 @@ def _level(
         MODEL: Level(MODEL, max_attempts, partial(model.answers, share)),
         'repair': Level('repair', 1, model.repaired),
         SHIELD: Level(SHIELD, 1, model.shielded),
+        'beam': Level('beam', 1, partial(model.beam, 2, share, False)),
         HIERARCHY: Level(HIERARCHY, 1, partial(_divided, model, max_attempts, share)),
         SEARCH: search_level(solve),
     }
@@ -118,7 +128,7 @@ def _level(
         return plain[name]
     kind, _, number = name.rpartition(' ')
     size = int(number)
-    if kind in ('beam', 'backtracking'):
+    if _beams(kind):
         return Level(name, 1, partial(model.beam, size, share, kind == 'backtracking'))
     return Level(name, size, partial(model.samples, size))
 

@@ -26,7 +26,7 @@ from safegen_ros.llm.model_names import (
     prompt_style,
     words_of_model,
 )
-from safegen_ros.pddl.extract import extract_plan
+from safegen_ros.pddl.extract import REMARK, extract_plan
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import domain_text
@@ -190,6 +190,11 @@ class ServerStyle(InstructStyle):
     out; an answer that may hold a step elsewhere is left as it is, and refused (`extract_plan`).
     """
 
+    def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
+        """As those of `InstructStyle`, without the comments, which no model has written."""
+        written = [(plan.split('\n', plan.startswith(REMARK))[-1], each) for plan, each in history]
+        return super().messages(problem, written, form)
+
     def plan_text(self, completion: str, problem: Problem) -> str:
         """The steps of the completion, below a comment that says what was left out."""
         try:
@@ -198,7 +203,7 @@ class ServerStyle(InstructStyle):
             return super().plan_text(completion, problem)
         if found.whole:
             return super().plan_text(completion, problem)
-        return f'; of the answer: {found}\n{plan}'
+        return f'{REMARK}{found}\n{plan}'
 
 
 class WordStyle:

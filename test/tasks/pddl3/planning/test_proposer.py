@@ -168,6 +168,8 @@ def test_levels_that_a_model_cannot_do_are_passed_over() -> None:
     assert [a.source for a in outcome.attempts] == ['model', 'search']
     why = [p.detail for p in heard if 'whole texts only' in p.detail]
     assert [text.split(':')[0] for text in why] == ['repair', 'shield', 'beam 2']
+    nothing, told = planned('shield, beam, search', Scripted([]), InstructStyle(), attempts=1)
+    assert [p.source for p in told if p.phase == 'generating'] == ['shield', 'beam']
     nothing, _ = planned('shield, beam', Scripted([]), InstructStyle())
     assert (nothing.attempts, nothing.plan) == ((), None)
     assert nothing.error_code is ErrorCode.BACKEND_FAILED

@@ -25,7 +25,7 @@ from safegen_ros.tasks.pddl3.prompts.styles import (
 )
 from safegen_ros.tasks.pddl3.prompts.words import MOST_OF_A_KIND, MOST_STEPS, vocabulary
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
-from safegen_ros.verdict import Category
+from safegen_ros.verdict import Category, Verdict
 
 TEXT = """
 (define (problem tray) (:domain blocksworld) (:objects red green blue)
@@ -179,6 +179,8 @@ STEPS = '(unstack green red)\n(stack green blue)'
 )
 def test_a_plan_is_taken_out_of_the_answer_of_a_chat_model(task: Pddl3Task, answer: str) -> None:
     text = ServerStyle().plan_text(answer, task.problem)
+    sent = ServerStyle().messages(task.problem, [(text, Verdict())])[1]['content']
+    assert sent == STEPS  # the model has not written the comment
     assert str(parse_plan(text)) == STEPS
     assert text.startswith('; of the answer: took 2 steps')
     assert ServerStyle().plan_text(STEPS, task.problem) == STEPS
