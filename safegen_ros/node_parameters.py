@@ -159,18 +159,18 @@ PLANNER = (
     Parameter(
         'readings',
         2,
-        'independent translations of a task in words; a difference becomes a question [1]',
+        'independent translations of a task in words; a difference becomes a question',
         1,
         10,
     ),
-    Parameter('translation_attempts', 3, 'maximum number of answers per translation [1]', 1, 100),
+    Parameter('translation_attempts', 3, 'maximum number of answers per translation', 1, 100),
     Parameter(
         'device', 'auto', 'device of a model folder: cpu, cuda, or auto (a GPU where there is one)'
     ),
     Parameter('four_bit', False, 'load the weights of a model folder in 4 bits, on CUDA'),
     Parameter('api_key_env', KEY_ENV, 'environment variable with the API key of a server'),
     Parameter(
-        'server_tries', 5, 'maximum number of requests to a server that is down or busy [1]', 1, 100
+        'server_tries', 5, 'maximum number of requests to a server that is down or busy', 1, 100
     ),
     Parameter('server_silence', 60.0, 'timeout of a silent server [s]', 0.1, 3600.0),
     Parameter(
@@ -182,14 +182,14 @@ PLANNER = (
         'simple_objects',
         0,
         'maximum number of objects of a simple task, which is not left to the planner '
-        'hierarchy [1] (0: as in the training of the shipped model, by domain)',
+        'hierarchy (0: as in the training of the shipped model, by domain)',
         0,
         10_000,
     ),
     Parameter(
         'simple_open_goals',
         0,
-        'maximum number of open goals of a simple task [1] (0: as in the training of the '
+        'maximum number of open goals of a simple task (0: as in the training of the '
         'shipped model)',
         0,
         10_000,
@@ -198,38 +198,36 @@ PLANNER = (
         'simple_steps',
         0,
         'maximum number of steps of a relaxed plan of a simple task, about two thirds of a '
-        'real plan [1] (0: as in the training of the shipped model)',
+        'real plan (0: as in the training of the shipped model)',
         0,
         10_000,
     ),
-    Parameter('max_attempts', 5, 'attempts of the planner model per goal [1]', 1, 100),
+    Parameter('max_attempts', 5, 'attempts of the planner model per goal', 1, 100),
     Parameter(
         'feedback',
         DIAGNOSIS,
         f'content of a retry prompt, for goals without feedback: {" ".join(FEEDBACK)}',
         choices=tuple(FEEDBACK),
     ),
-    Parameter('temperature', 0.6, 'sampling temperature [1] (0: greedy)', 0.0, 2.0),
-    Parameter('temperature_step', 0.1, 'increase of the temperature per attempt [1]', 0.0, 2.0),
-    Parameter('temperature_max', 1.0, 'maximum temperature [1]', 0.0, 2.0),
-    Parameter('top_p', 0.9, 'nucleus sampling: probability mass kept [1]', 0.01, 1.0),
+    Parameter('temperature', 0.6, 'sampling temperature (0: greedy)', 0.0, 2.0),
+    Parameter('temperature_step', 0.1, 'increase of the temperature per attempt', 0.0, 2.0),
+    Parameter('temperature_max', 1.0, 'maximum temperature', 0.0, 2.0),
+    Parameter('top_p', 0.9, 'nucleus sampling: probability mass kept', 0.01, 1.0),
     Parameter('max_new_tokens', 1024, 'maximum length of an answer [tokens]', 1, 32768),
-    Parameter(
-        'seed', 0, 'seed of sampling, for goals without one [1]', 0, 2**31 - 1, argument=EVERY
-    ),
+    Parameter('seed', 0, 'seed of sampling, for goals without one', 0, 2**31 - 1, argument=EVERY),
     Parameter('search_fallback', True, 'allow the search planner, where the strategy has it'),
     Parameter(
         'goals_at_once',
         1,
-        'goals to plan together, in one batch [1]; one at a time executes',
+        'goals to plan together, in one batch; one at a time executes',
         1,
         64,
     ),
-    Parameter('goals_waiting', 0, 'goals that may wait; further goals end at once [1]', 0, 1024),
+    Parameter('goals_waiting', 0, 'goals that may wait; further goals end at once', 0, 1024),
     Parameter(
         'max_steps',
         200,
-        'maximum number of steps of a step-by-step goal without one [1]',
+        'maximum number of steps of a step-by-step goal without one',
         1,
         10_000,
     ),
@@ -301,7 +299,7 @@ EXECUTOR = (
     Parameter(
         'real_time_factor',
         0.0,
-        'simulation speed relative to real time [1] (0: unlimited)',
+        'simulation speed relative to real time (0: unlimited)',
         0.0,
         100.0,
         argument=SIM,
@@ -332,7 +330,7 @@ EXECUTOR = (
 
 CONSOLE = (
     Parameter('host', '127.0.0.1', 'address to listen on; others than loopback need a token'),
-    Parameter('port', 8765, 'port to listen on [1] (0: any free one)', 0, 65535),
+    Parameter('port', 8765, 'port to listen on (0: any free one)', 0, 65535),
     Parameter('token_file', '', 'file with the token that opens the page (empty: none)'),
     Parameter('read_only', False, 'view only; no commands'),
     _SCENE_FILE,

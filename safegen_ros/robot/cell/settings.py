@@ -55,8 +55,8 @@ class ArmSettings:
         4000000,
     )
     host: str = _argument('', 'name or address of the TCP or SSH server at the real arm')
-    tcp_port: int = _argument(9000, 'port of the TCP server [1]', 1, 65535)
-    ssh_port: int = _argument(22, 'port of the SSH server [1]', 1, 65535)
+    tcp_port: int = _argument(9000, 'port of the TCP server', 1, 65535)
+    ssh_port: int = _argument(22, 'port of the SSH server', 1, 65535)
     user: str = _argument('', 'user of the SSH login')
     key_file: str = _argument('~/.ssh/id_ed25519', 'private key of that user, without a passphrase')
     known_hosts: str = _argument('~/.ssh/known_hosts', 'file with the key of the host')
@@ -71,7 +71,7 @@ class ArmSettings:
         choices=TOOLS,
     )
     speed_limit: float = _argument(
-        0.5, 'speed limit of the real arm, as share of its top speed [1]; start low', 0.01, 1.0
+        0.5, 'speed limit of the real arm, as share of its top speed; start low', 0.01, 1.0
     )
     world: str = _argument(
         ASSUMED,
@@ -86,7 +86,7 @@ class PerceptionSettings:
     """When a picture counts."""
 
     perception_timeout: float = _setting(5.0, 'timeout of new pictures [s]', 0.1, 60.0)
-    perception_samples: int = _setting(7, 'number of pictures for the median [1]', 1, 100)
+    perception_samples: int = _setting(7, 'number of pictures for the median', 1, 100)
     perception_clock_tolerance: float = _setting(
         0.1, 'maximum lead of the stamp of a picture [s]', 0.0, 10.0
     )
