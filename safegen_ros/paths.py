@@ -81,13 +81,14 @@ def data_path(name: str | Path) -> Path:
     for candidate in candidates:
         if candidate.exists():
             return candidate.resolve()
-    looked = ', '.join(dict.fromkeys(map(str, candidates)))
+    others = ', '.join(dict.fromkeys(str(each) for each in candidates if each != wanted))
+    looked = f' (looked at: {others})' if others else ''
     cure = (
         ': install the package safegen_ros_models'
         if str(name).startswith('models/safegen-')
         else ''
     )
-    raise DataNotFoundError(f'{name} does not exist (looked at: {looked}){cure}')
+    raise DataNotFoundError(f'{name} does not exist{looked}{cure}')
 
 
 def runs_dir() -> Path:

@@ -145,8 +145,7 @@ class RunDisplay:
         busy = _BUSY.get(progress.phase)
         if busy is None or self._executing:  # what is late must not hide what goes on
             return
-        of = f'/{progress.max_attempts}' if progress.max_attempts else ''
-        attempt = f'attempt {progress.attempt_number}{of}'
+        attempt = f'attempt {progress.attempt_number}'
         told = busy.format(detail=progress.detail, source=progress.source, attempt=attempt)
         self.busy(escape(told))
 

@@ -196,6 +196,8 @@ def _twin() -> str:
 
 
 def _gl() -> str:
-    from safegen_ros.robot.twin.render import backend
-
+    try:
+        from safegen_ros.robot.twin.render import backend
+    except ModuleNotFoundError as error:
+        raise Wrong(f'{error.name} is missing', "pip install 'safegen_ros[sim]'") from error
     return backend()

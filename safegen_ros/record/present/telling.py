@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.extract import REMARK
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.events import (
@@ -98,7 +99,7 @@ def timeline(kept: KeptRun, problem: Problem | None) -> tuple[tuple[float, RunFa
 
 
 def _task(event: TaskEvent) -> RunFact:
-    return RunFact(f'The task {event.task.name} was sent by {event.task.source}.')
+    return RunFact(f'The task {event.task.name} was read from {event.task.source}.')
 
 
 def _stack(event: StackEvent) -> RunFact | None:
@@ -155,7 +156,8 @@ def repeated(event: AttemptRecord, attempts: Iterable[AttemptRecord]) -> RunFact
         same_plan = (earlier.steps, earlier.text.strip()) == (event.steps, event.text.strip())
         if same_task and same_plan and earlier.number < event.number:
             who = f'Attempt {event.number} by {event.source}'
-            return RunFact(f'{who}: the same plan as attempt {earlier.number}.', BAD)
+            same = 'plan' if event.steps else 'answer'
+            return RunFact(f'{who}: the same {same} as attempt {earlier.number}.', BAD)
     return None
 
 
@@ -167,6 +169,9 @@ def answer_line(attempt: AttemptRecord) -> str:
         return 'the empty plan is proved: the goal holds already'
     else:
         told = ' '.join(attempt.text[:200].split()) or 'an empty answer'
+    remark = attempt.text.split('\n', 1)[0]
+    if remark.startswith(REMARK):
+        told += f'  ({remark.removeprefix("; ")})'
     return f'{told}  (as the model wrote it)' if attempt.unread else told
 
 
