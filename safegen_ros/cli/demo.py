@@ -105,7 +105,7 @@ def show_rules_matter(console: Console, problem: Problem) -> None:
     if not verdict.ok:
         console.print(f'\nThe shortest plan without the rules has {len(plan)} steps. It is unsafe:')
         show_verdict(console, verdict, plan.steps)
-        console.print('\nNow the model plans with the rules:')
+        console.print('\nNow the model plans with the rules, and not for the fewest steps:')
 
 
 def run_goal(

@@ -116,7 +116,7 @@ def plan_text(
 ) -> str:
     """The plan with comments on where it comes from."""
     proof = 'proved' if found.optimal else 'not proved'
-    fewest = ', proved to be the fewest' if found.optimal and ranking is None else ''
+    fewest = f', {proof} to be the fewest' if ranking is None else ''
     expanded = f', {found.expanded:,} situations expanded' if found.expanded else ''
     lines = [
         f'; route: {found.route}',
