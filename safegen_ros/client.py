@@ -336,8 +336,8 @@ class Client(Closing):
             id = UUID(uuid=list(uuid.uuid4().bytes))
             sign_goal(self.node, operator_key(), name, goal, id)
             sent = sender.send(goal, on_feedback, id)
-        except NotThere as error:
-            raise self._not_there(f'action {name}', server) from error
+        except NotThere:
+            raise self._not_there(f'action {name}', server) from None
         budget = conversions.duration_from_msg(goal.time_budget)
         return Goal(name, sent, time.monotonic() + budget + GRACE_S, self._reason)
 

@@ -62,7 +62,7 @@ def doctor(
         Check('ROS 2 and the interfaces', _ros, 'make setup'),
         Check('stacks in this ROS domain', _stacks),
         Check('model', partial(_model, parameters(specs['planner'])), 'make setup'),
-        Check('VAL', _val, "pip install 'safegen_ros[proof]'"),
+        Check('VAL', _val, "pip install '.[proof]' in the repository"),
         Check('Fast Downward and Kairos', _planners),
         Check('scene', partial(_scene, executor)),
     ]

@@ -15,12 +15,14 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.bringup.table import argument_values
+from safegen_ros.bringup.table import argument_values, profile_of
 from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
 from safegen_ros.cli.operate import require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
 from safegen_ros.cli.verify import has_domain, plan_text
+from safegen_ros.errors import BringupError
 from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
 from safegen_ros.goals.files import DomainFile, ReadAs
 from safegen_ros.planning.levels import FEEDBACK, LEVELS
@@ -257,6 +259,11 @@ def up(
     ] = False,
 ) -> None:
     """Start the nodes of a profile and keep them running until Ctrl-C."""
+    try:
+        profile_of(profile)  # a misspelling is said also where ROS is not installed
+    except BringupError as error:
+        print_error(error.message)
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     from safegen_ros.bringup.supervisor import up as bring_up
 
     values = {'console': 'true'} if console else {}

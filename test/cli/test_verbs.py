@@ -53,6 +53,14 @@ def test_errors_name_the_cure_in_a_line(
     assert 'Traceback' not in out + error
 
 
+def test_a_misspelt_profile_is_said_without_ros(
+    safegen: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'safegen_ros.bringup.supervisor', None)
+    code, _, error = safegen('up', 'simm')
+    assert (code, "profile 'simm' does not exist" in error) == (2, True)
+
+
 def test_an_error_ends_a_process_with_its_status() -> None:
     done = _safegen('solve', 'nowhere.pddl')
     assert (done.returncode, done.stdout) == (2, '')
