@@ -172,7 +172,8 @@ def rule_examples(problem: Problem) -> tuple[str, ...]:
     """Rules about the objects of a problem, each of which is understood and may be kept."""
     goals = [each for each in problem.goal_conjuncts() if isinstance(each, AtomFormula)]
     once = [Constraint('at-most-once', (each,)) for each in goals[:1]]
-    found = [rule_words(each, problem) for each in (*_never(problem, goals), *once)]
+    new = (each for each in (*_never(problem, goals), *once) if each not in problem.constraints)
+    found = [rule_words(each, problem) for each in new]
     return tuple(each for each in found if understand(each, problem).readings)
 
 

@@ -190,5 +190,7 @@ def _shown(result: ActionResult, tell: Callable[[str, bool], None]) -> None:
     code = ErrorCode(result.error_code)
     if code is ErrorCode.NONE:
         tell('the goal has ended well', False)
+    elif code in (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED):
+        tell(f'{code.name}: the goal was stopped; look at the cell, then press Reset', True)
     else:
         tell(f'{code.name}: {result.error_msg}', True)

@@ -107,6 +107,7 @@ def test_every_rule_that_is_offered_works(name: str) -> None:
     for text in offered:
         (reading,) = understand(text, problem).readings
         (constraint,) = reading.constraints
+        assert constraint not in problem.constraints, text
         more = replace(problem, constraints=(*problem.constraints, constraint))
         assert solve(more).plan is not None, text
 
