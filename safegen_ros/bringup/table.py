@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from safegen_ros.bringup.profiles import PROFILES, ArgSpec, NodeSpec, Profile
-from safegen_ros.errors import BringupError
+from safegen_ros.errors import BackendError, BringupError
 from safegen_ros.llm.model_names import KEY_ENV, named_model
 from safegen_ros.node_parameters import NODES
 from safegen_ros.paths import DataNotFoundError, data_path
@@ -57,7 +57,7 @@ def _checked(spec: ArgSpec, value: str) -> str:
             found = named_model(value) if spec.kind == 'model' else str(data_path(value))
             if spec.kind == 'params':
                 check_parameter_file(found)
-        except (DataNotFoundError, ParameterFileError) as error:
+        except (BackendError, DataNotFoundError, ParameterFileError) as error:
             raise BringupError(f'argument {spec.name}: {error.message}') from error
         return found
     return value

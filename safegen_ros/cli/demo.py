@@ -29,6 +29,7 @@ from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
 from safegen_ros.paths import new_run_dir, runs_dir
 from safegen_ros.pddl.model import Problem
+from safegen_ros.planning.loop import SEARCH
 from safegen_ros.record.run import ArtefactRecord, RunRecord
 from safegen_ros.robot.scene import Scene
 from safegen_ros.ros.stack_state import absolute_namespace
@@ -41,6 +42,8 @@ from safegen_ros.terminal import Console
 from safegen_ros.verify.validator import verify
 
 _OBVIOUS_S, _OBVIOUS_MB = 2.0, 1024.0  # of the search for the plan that ignores the rules
+
+SEARCH_ALONE = 'planned by search; the model wrote no plan'
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -250,7 +253,14 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
         return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
     session.look(asked.task, result.final_state)
+    if asked.options.strategy.strip() != SEARCH and search_alone(session.record):
+        display.line(f'[yellow]{SEARCH_ALONE}[/]')
     return EXIT_OK if session.record.ok else EXIT_FAILED
+
+
+def search_alone(record: RunRecord) -> bool:
+    """Whether the search planner wrote every plan of a run, and the model none."""
+    return bool(record.attempts) and all(each.source == SEARCH for each in record.attempts)
 
 
 def result_of(goal: Goal[RunTask.Result] | PlanExecution) -> tuple[RunTask.Result, bool]:

@@ -37,6 +37,21 @@ def split_name(spec: str) -> tuple[str, str]:
     return spec[:end], spec[end:]
 
 
+def address_and_model(name: str) -> tuple[str, str]:
+    """The address of a server and its model, of a name such as `http://127.0.0.1:8000/v1#MODEL`.
+
+    Raises:
+        BackendError: the name has no model.
+    """
+    address, _, model = name.partition('#')
+    if not model:
+        raise BackendError(
+            f'{name.rpartition("@")[2]}: the model is missing: name it after the address, '
+            'as in http://127.0.0.1:8000/v1#MODEL'
+        )
+    return address, model
+
+
 def full_name(spec: str) -> str:
     """The name of a model with the address of its server written out.
 
@@ -53,11 +68,13 @@ def named_model(spec: str) -> str:
     """The full name of a model with its folder looked up, where it has one; see `open_backend`.
 
     Raises:
+        BackendError: the name of a server has no model.
         DataNotFoundError: there is no such folder; a name that looks like an address or like one
             of the Hugging Face hub is answered with how to write it.
     """
     name = full_name(spec)
     if is_server(name):
+        address_and_model(name)
         return name
     prefix, folder = split_name(name)
     try:

@@ -30,7 +30,7 @@ from safegen_ros.llm.backend import (
     check_choices,
     never,
 )
-from safegen_ros.llm.model_names import KEY_ENV
+from safegen_ros.llm.model_names import KEY_ENV, address_and_model
 from safegen_ros.llm.openai_stream import (
     AnswerReader,
     ChatRequest,
@@ -125,13 +125,7 @@ class OpenAIBackend(AnsweringBackend):
         Raises:
             BackendError: as of the class, or the name has no model.
         """
-        url, _, model = name.partition('#')
-        if not model:
-            raise BackendError(
-                f'{name.rpartition("@")[2]}: the model is missing: name it after the address, '
-                'as in http://127.0.0.1:8000/v1#MODEL'
-            )
-        return cls(url, model, key_env, retry)
+        return cls(*address_and_model(name), key_env, retry)
 
     def samples(
         self,

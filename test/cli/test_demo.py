@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.command_line import CommandLine
 from support.model_server import MODEL, ModelServer
 
-from safegen_ros.cli.demo import show_rules_matter
+from safegen_ros.cli.demo import search_alone, show_rules_matter
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.node_journal import NODES
@@ -48,6 +50,14 @@ if 'safegen_ros.nodes.planner' in sys.orig_argv:
     time.sleep({TIMEOUT_S})
 """
 """What Python runs first: a stack without a planner goes on to start, however late a Ctrl-C is."""
+
+
+@pytest.mark.parametrize(
+    ('sources', 'alone'), [(['search'], True), (['model', 'search'], False), ([], False)]
+)
+def test_a_plan_without_the_model_is_told(sources: list[str], alone: bool) -> None:
+    record: Any = SimpleNamespace(attempts=[SimpleNamespace(source=each) for each in sources])
+    assert search_alone(record) is alone
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from safegen_ros.errors import BackendError
+from safegen_ros.bringup.table import node_specs
+from safegen_ros.errors import BackendError, BringupError
 from safegen_ros.llm.backend import AnsweringBackend, Cancelled, Completion, Message, Sampling
 from safegen_ros.llm.model_folder import four_bits
 from safegen_ros.llm.model_names import model_folder, named_model
@@ -240,3 +241,8 @@ def test_a_model_of_ollama_has_a_short_name(
 def test_what_is_meant_by_a_name_that_is_no_folder(name: str, cure: str) -> None:
     with pytest.raises(DataNotFoundError, match=re.escape(cure)):
         named_model(name)
+
+
+def test_a_server_without_a_model_is_refused_before_anything_starts() -> None:
+    with pytest.raises(BringupError, match='the model is missing: name it after the address'):
+        node_specs('sim', {'model': 'http://127.0.0.1:9/v1'})
