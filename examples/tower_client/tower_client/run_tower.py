@@ -5,6 +5,10 @@
 Start a stack with `safegen up sim`, then
 
     ros2 run tower_client run_tower --ros-args -p problem_file:=examples/tower_order.pddl
+
+or, where there is no `ros2`, with `PYTHONPATH=examples/tower_client` and
+
+    .venv/bin/python -m tower_client.run_tower --ros-args -p problem_file:=examples/tower_order.pddl
 """
 
 from __future__ import annotations
