@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from textwrap import indent
 from typing import Any
 
 from rich.markup import escape
@@ -106,9 +107,9 @@ def show_verdict(
 def print_fact(console: Console, fact: RunFact | None, details: int | None = None) -> None:
     """Prints a fact of a run, with at most so many of its details."""
     if fact is not None:
-        _print(console, f'  {escape(fact.text)}', _STYLES[fact.tone])
+        _print(console, indent(escape(fact.text), '  '), _STYLES[fact.tone])
         for line in fact.details[:details]:
-            _print(console, f'    {escape(line)}', 'dim')
+            _print(console, indent(escape(line), '    '), 'dim')
 
 
 def _print(console: Console, line: str, style: str | None = None) -> None:

@@ -10,11 +10,13 @@ import shutil
 import subprocess
 from collections import Counter
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from support.kept_runs import PLAN, keep_run, kept_folder
 
+from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.events import (
@@ -35,6 +37,8 @@ from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present import share
 from safegen_ros.record.present.share import share_html, write_share
+from safegen_ros.record.present.summary import summary
+from safegen_ros.record.present.telling import RunFact
 from safegen_ros.record.run import (
     AnswerRecord,
     ArtefactRecord,
@@ -49,6 +53,7 @@ from safegen_ros.record.run import (
     WorldRecord,
 )
 from safegen_ros.record.run_log import KeptRun, RunState, load_run
+from safegen_ros.terminal import Console
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 CHROMIUM = Path('/usr/bin/chromium')
@@ -250,6 +255,25 @@ def test_a_run_that_is_cut_off_or_has_no_plan_is_told_as_such(tmp_path: Path) ->
     lost = dataclasses.replace(record, task=dataclasses.replace(record.task, problem='(define'))
     page = _check(share_html(folder, KeptRun(lost, kept.entries, RunState.ENDED)))
     assert 'This task cannot be read any more' in page.text
+
+
+def test_a_request_that_was_not_understood_has_no_empty_name(tmp_path: Path) -> None:
+    record = _run(tmp_path)[1].record
+    told = dict(
+        summary(
+            dataclasses.replace(
+                record, task=dataclasses.replace(record.task, name='', domain_name='')
+            )
+        )
+    )
+    assert told['Task'].startswith('without a name from ')
+    assert 'Domain' not in told
+
+
+def test_every_line_of_a_fact_is_indented() -> None:
+    output = StringIO()
+    print_fact(Console(file=output), RunFact('read as\na', details=('b\nc',)))
+    assert output.getvalue() == '  read as\n  a\n    b\n    c\n'
 
 
 def test_a_page_that_cannot_be_written_says_where(tmp_path: Path) -> None:

@@ -93,8 +93,9 @@ def ending(record: RunRecord) -> str:
 def summary(record: RunRecord) -> Iterator[tuple[str, str]]:
     """What a run was, line by line: a title, and the text behind it."""
     task = record.task
-    yield 'Task', f'{task.name} from {task.source}, in the format {task.format}'
-    yield 'Domain', f'{task.domain_name}{"" if task.domain else ", built in"}'
+    yield 'Task', f'{task.name or "without a name"} from {task.source}, in the format {task.format}'
+    if task.domain_name:  # of a request that was not understood there is none
+        yield 'Domain', f'{task.domain_name}{"" if task.domain else ", built in"}'
     yield 'Started', record.started
     yield 'Model', model_words(record.model) if record.model.name else 'none was asked'
     if record.cell:
