@@ -113,7 +113,8 @@ def print_fact(console: Console, fact: RunFact | None, details: int | None = Non
 
 
 def _print(console: Console, line: str, style: str | None = None) -> None:
-    console.print(line, style=style, highlight=False, soft_wrap=True)
+    # Folded on a terminal; a pipe keeps one line for one fact.
+    console.print(line, style=style, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _steps(verdict: Verdict, plan: Sequence[object]) -> Iterator[str]:

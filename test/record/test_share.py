@@ -276,6 +276,13 @@ def test_every_line_of_a_fact_is_indented() -> None:
     assert output.getvalue() == '  read as\n  a\n    b\n    c\n'
 
 
+@pytest.mark.parametrize(('terminal', 'lines'), [(True, 3), (False, 1)])
+def test_a_long_fact_is_folded_on_a_terminal_only(terminal: bool, lines: int) -> None:
+    output = StringIO()
+    print_fact(Console(file=output, width=80, force_terminal=terminal), RunFact('word ' * 40))
+    assert len(output.getvalue().splitlines()) == lines
+
+
 def test_a_page_that_cannot_be_written_says_where(tmp_path: Path) -> None:
     folder, kept = _run(tmp_path)
     with pytest.raises(SafegenError, match='name another file with -o'):
