@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -150,9 +150,18 @@ def _task(record: RunRecord) -> Iterator[tuple[str, str]]:
 
 def _event(entry: JournalEntry) -> str:
     fact = tell(read_event(Path(JOURNAL), entry))
-    text = json.dumps(entry.data, ensure_ascii=False) if fact is None else fact.text
+    text = ', '.join(_values(entry.data)) if fact is None else fact.text
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'
     return f'{entry.number:>4}  {entry.time[11:23]}  {entry.kind:<10}  {short}'
+
+
+def _values(data: Mapping[str, Any]) -> Iterator[str]:
+    """What an event holds that no sentence tells: each name with its value."""
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _values(value)
+        elif value:
+            yield f'{name.replace("_", " ")} {value}'
 
 
 def show_two(name: str, other: str, as_json: bool) -> int:

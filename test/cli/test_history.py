@@ -171,6 +171,7 @@ def test_no_run_at_all_is_said(
 def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> None:
     status, out, error = safegen('runs', 'show', FIRST[-4:])
     assert (status, error) == (0, '')
+    assert '{"' not in out  # events are told in words
     for words in (
         f'run {FIRST}  SUCCESS  (ended)',
         'Model            models/tiny, temperature 0.6, top-p 0.9, seed 3',

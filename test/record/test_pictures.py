@@ -151,3 +151,10 @@ def test_names_are_only_shown() -> None:
     ):
         assert '<script' not in html
         ElementTree.fromstring(html)
+
+
+def test_labels_below_two_towers_do_not_touch() -> None:
+    shown = goal_html(_problem('(and (on a b) (on c d))', 'a b c d'))
+    places = [float(x) for x in re.findall(r'x="([\d.]+)"[^>]*>anywhere', shown)]
+    assert len(places) == 2
+    assert places[1] - places[0] >= 60

@@ -27,6 +27,7 @@ MOST_FACTS = 40
 _SIDE, _GAP, _HAND = 34, 12, 52  # of a block; between towers; of the room for the hand
 _LONGEST_NAME = 24  # characters
 _CHARACTER = 8.2  # width of one at a size of 14
+_ANYWHERE = 64  # from one label of that text to the next
 
 
 def film_html(
@@ -121,7 +122,7 @@ def _towers(problem: Problem, drawn: Towers, new: State, told: str) -> str:
     colours = legend(names)
     longest = max((min(len(name), _LONGEST_NAME) for name in names), default=2)
     width = max(_SIDE + 6, _CHARACTER * longest + 12)
-    pitch = width + _GAP
+    pitch = max(width + _GAP, _ANYWHERE if drawn.anywhere else 0)
     floor = _HAND + _SIDE * drawn.height + 4
     moved = {atom[1] for atom in new if atom[0] in ('on', 'on-table', 'holding')}
 
