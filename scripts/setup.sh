@@ -54,7 +54,7 @@ install_packages() {
   key="$(hash_of requirements/lock.txt requirements/torch.in) ${TORCH_BACKEND:-cpu} $1 $venv"
   stamp_is packages "$key" && [ -x "$python" ] && return
   take_pip_settings "$1"
-  say "making .venv with $1: ROS 2 and the locked packages"
+  say "making .venv with $1: ROS 2 and the locked packages (five minutes in all)"
   "$uv" venv --quiet --clear --python "$1" "$venv"
   mkdir -p "$stamps"
   "$uv" pip sync --quiet --python "$python" --compile-bytecode requirements/lock.txt
