@@ -124,7 +124,7 @@ def test_a_mistyped_argument_is_a_warning_on_the_twin_and_an_error_on_the_arm(la
     assert make('sim', 'speed_limt:=0.1', cel='symbolic', speed_limt='0.1', ros_namespace='/lab')
     (record,) = caplog.records
     assert record.levelname == 'WARNING'
-    assert "names: cel (did you mean 'cell'?), speed_limt" in record.getMessage()
+    assert "names cel (did you mean 'cell'?), speed_limt" in record.getMessage()
     with pytest.raises(BringupError, match=r"speed_limt \(did you mean 'speed_limit'\?\)"):
         make('mycobot', speed_limt='0.1')
     caplog.clear()

@@ -178,11 +178,17 @@ def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path)
     )
     page = (ROOT / 'docs' / 'interfaces.md').read_text(encoding='utf-8')
     told = [re.sub('^    ', '', found, flags=re.M) for found in indented.findall(page)]
-    assert told == [script.replace('\n\n', '\n')]
+    assert told[0] == script.replace('\n\n', '\n')
+    _, own = told
     assert len(script.splitlines()) <= 6
     status, out, error = _done(tmp_path, '-c', script)
     assert (status, error) == (0, '')
     assert 'steps=[safegen_msgs.msg.Step(' in out
+    given = 'from safegen_ros.client import Client\n'
+    given += 'problem = open("examples/tower_order.pddl").read()\n'
+    status, out, error = _done(tmp_path, '-c', f'{given}{own}print(result.error_msg)')
+    assert (status, error) == (0, '')
+    assert out.startswith('the plan is refused: GOAL_NOT_SATISFIED')  # of this problem
 
 
 def test_a_killed_client_loses_nothing_that_it_showed(stack: Supervisor, tmp_path: Path) -> None:

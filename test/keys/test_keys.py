@@ -177,7 +177,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
         load_key(path)
     path.chmod(0o600)
     path.write_text('-----BEGIN OPENSSH PRIVATE KEY-----\nnonsense')
-    with pytest.raises(KeyFileError, match='operator new'):
+    with pytest.raises(KeyFileError, match='security new-key'):
         load_key(path)
     with pytest.raises(KeyFileError, match='No such file'):
         load_key(tmp_path / 'none.key')

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
 from safegen_ros.record.replay import reexecute, why_not_executed
 from safegen_ros.record.run_log import load_run
+from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos
 from safegen_ros.tasks.boxnet import goal as world
@@ -166,8 +167,17 @@ def test_a_box_that_is_moved_away_is_planned_for_anew(
         pushed.append(state)
         return replace(state, objects=(one, (2_250_000, y)))
 
-    made = world.BoxnetCell
-    monkeypatch.setattr(world, 'BoxnetCell', lambda task, pace: made(task, pace, push))
+    class Disturbed(world.BoxnetCell):
+        def _effect(self, step: ConcurrentStep) -> Callable[[], None]:
+            become = super()._effect(step)
+
+            def then() -> None:
+                become()
+                self._state = push(self._state)
+
+            return then
+
+    monkeypatch.setattr(world, 'BoxnetCell', Disturbed)
     options = Options(strategy='search', max_replans=1)
     goal = stack.client.start_run(MAP, options=options, format='boxnet')
     result = goal.result()

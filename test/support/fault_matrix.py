@@ -167,7 +167,7 @@ def _obstruct(stack: Stack) -> None:
 
 
 def _store(stack: Stack) -> Path:
-    (store,) = (path for path in stack.folder.glob('**/executors/*') if path.suffix != '.lock')
+    (store,) = (path for path in stack.folder.glob('**/executors/*') if path.is_dir())
     return store
 
 

@@ -290,7 +290,6 @@ DROPPED = {
     'bare formula': '(not (p a))',
     'hyphen in at end': '(at-end (not (p a)))',
     'misspelt': '(alway (not (p a)))',
-    'two without and': f'{BAD} {BAD}',
     'second section': f'(and)) (:constraints {BAD}',
 }
 
@@ -302,6 +301,14 @@ def test_a_section_that_val_drops_is_refused_by_our_reader(constraints: str) -> 
     assert 'Plan valid' in output
     with pytest.raises(PddlError):
         read_problem(_text(constraints), read_domain(SWITCHES))
+
+
+def test_constraints_that_val_drops_without_and_are_put_to_it_with_one() -> None:
+    output, _ = _raw(SWITCHES, _text(f'{BAD} {BAD}'), '(on a)')
+    assert 'Plan valid' in output
+    problem = read_problem(_text(f'{BAD} {BAD}'), read_domain(SWITCHES))
+    assert not verify(problem, '(on a)').ok
+    assert not val.val_verify(problem, parse_plan('(on a)')).ok
 
 
 def test_numbers_are_written_as_val_reads_them() -> None:
