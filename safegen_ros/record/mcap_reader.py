@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from zlib import crc32
 
 from mcap.exceptions import EndOfFile
 from mcap.reader import McapReader, NonSeekingReader, SeekingReader
@@ -18,6 +19,8 @@ from safegen_ros.record.json_form import RecordError
 
 _MAGIC = b'\x89MCAP0\r\n'
 _CUT_OFF = (EndOfFile, struct.error)
+_FOOTER = struct.Struct('<QQI')  # start of the summary, of its offsets, and their checksum
+_CHECKSUM_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[R
     """
     chosen = None if topics is None else list(topics)
     with path.open('rb') as file:
-        reader = _reader_for(file)
+        reader = _reader_for(path, file)
         try:
             for _, channel, message, decoded in reader.iter_decoded_messages(
                 topics=chosen, log_time_order=isinstance(reader, SeekingReader)
@@ -63,13 +66,24 @@ def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[R
             raise RecordError(f'{path}: is not a readable MCAP file: {why}') from error
 
 
-def _reader_for(file: IO[bytes]) -> McapReader:
-    """The reader for a whole file, or the one for a file without its end."""
+def _reader_for(path: Path, file: IO[bytes]) -> McapReader:
+    """The reader for a whole file, or the one for a file without its end.
+
+    Raises:
+        RecordError: the summary at the end is damaged, which the library does not look at.
+    """
     size = file.seek(0, 2)
-    file.seek(max(0, size - len(_MAGIC)))
-    whole = file.read() == _MAGIC and size > len(_MAGIC)  # it also begins with the same bytes
-    file.seek(0)
-    decoders = [DecoderFactory()]
+    end = max(0, size - len(_MAGIC))
+    file.seek(end)
+    whole = file.read() == _MAGIC and end > _FOOTER.size  # it also begins with the same bytes
+    start = 0
     if whole:
-        return SeekingReader(file, validate_crcs=True, decoder_factories=decoders)
-    return NonSeekingReader(file, validate_crcs=True, decoder_factories=decoders)
+        file.seek(end - _FOOTER.size)
+        start, _, checksum = _FOOTER.unpack(file.read(_FOOTER.size))
+        file.seek(min(start, end))
+        summary = file.read(max(0, end - _CHECKSUM_BYTES - start))
+        if start and checksum and crc32(summary) != checksum:
+            raise RecordError(f'{path}: is not a readable MCAP file: its summary is damaged')
+    file.seek(0)
+    kind = SeekingReader if start else NonSeekingReader
+    return kind(file, validate_crcs=True, decoder_factories=[DecoderFactory()])

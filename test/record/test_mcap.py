@@ -205,6 +205,17 @@ def test_a_recording_that_was_cut_off_is_read_as_far_as_it_goes(recording_node, 
         list(read_messages(cut))
 
 
+def test_a_damaged_summary_is_found(recording_node, tmp_path):
+    """The library reads the names of topics there, and checks no sum of it."""
+    whole = tmp_path / 'run.mcap'
+    record(recording_node, whole)
+    data = whole.read_bytes()
+    place = data.rindex(b'world_state')
+    whole.write_bytes(data[:place] + b'worlg_state' + data[place + len(b'world_state') :])
+    with pytest.raises(RecordError, match='its summary is damaged'):
+        list(read_messages(whole))
+
+
 @pytest.mark.slow
 def test_damage_anywhere_is_a_record_error_or_changes_no_field(recording_node, tmp_path):
     whole, harmed = tmp_path / 'run.mcap', tmp_path / 'harmed.mcap'
