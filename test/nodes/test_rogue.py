@@ -8,6 +8,7 @@ The nodes are processes of their own; the stranger is another one of the same co
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -293,7 +294,7 @@ def test_a_validator_with_another_site_file_moves_nothing(stack: Stack) -> None:
     """The last one here: it leaves a stack that refuses."""
     site = stack.folder / 'site.yaml'
     site.write_text(SITE + '# changed\n')
-    stack.nodes.kill('validator')
+    stack.nodes.kill('validator', signal.SIGINT)
     stack.nodes.mend(stack.client)
     result = stack.run().result()
     assert ErrorCode(result.error_code) is ErrorCode.SITE_REFUSED, result.error_msg

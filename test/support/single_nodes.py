@@ -99,10 +99,13 @@ class SingleNodes(Closing):
         with self._writing, (self._folder / 'log').open('a', encoding='utf-8') as log:
             log.write(f'{node} {line}\n')
 
-    def kill(self, name: str) -> None:
-        """Kills a node, and waits until it has ended."""
+    def kill(self, name: str, by: signal.Signals = signal.SIGKILL) -> None:
+        """Ends a node, and waits for its end; with SIGINT it takes leave of the others first.
+
+        The others know one that was killed until its lease ends.
+        """
         process = self._running.pop(name)
-        process.signal_group(signal.SIGKILL)
+        process.signal_group(by)
         assert process.wait(WAIT_S)
         self._paused.discard(name)
 
