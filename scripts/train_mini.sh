@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement. After a kill the
-# same command goes on where it was. docs/training.md says what it costs.
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, a third supervised
+# run. After a kill the same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 safegen=.venv/bin/safegen
@@ -26,4 +26,6 @@ model sft mini mini-sft
 dataset runs/mini-more-data mini-more
 model sft mini-more mini-more
 model grpo mini-grpo mini-grpo
-.venv/bin/python scripts/ship_model.py --sft runs/mini-more --grpo runs/mini-grpo --out models/safegen-mini
+dataset runs/mini-mix-data mini-mix
+model sft mini-mix mini-mix
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix --out models/safegen-mini

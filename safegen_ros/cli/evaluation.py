@@ -35,6 +35,10 @@ RESULTS = Path('runs/results')
 app = typer.Typer(no_args_is_help=True)
 
 Model = Annotated[str, typer.Option(help='folder of the model')]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(help=f'folder of a model (repeatable; default: {MODEL})'),
+]
 AnyModel = Annotated[
     str, typer.Option(help='model folder, http://HOST:PORT/v1#MODEL, or ollama:MODEL')
 ]
@@ -47,6 +51,7 @@ Stage = Annotated[
 ]
 Data = Annotated[Path, typer.Option(help='folder of a dataset; build one from another seed')]
 Split = Annotated[str, typer.Option(help='test, test_family or test_renamed')]
+Form = Annotated[str, typer.Option('--format', help='pddl, json or english')]
 Seed = Annotated[int, typer.Option(min=0, help='seed of sampling and drawn problems')]
 Most = Annotated[int, typer.Option(min=0, help='maximum number of problems per domain (0: all)')]
 Out = Annotated[Path, typer.Option(file_okay=False, help='folder for JSON, Markdown and plot')]
@@ -73,7 +78,7 @@ def model(
     data: Data = Path(BENCH),
     split: Split = 'test',
     domain: Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')] = None,
-    form: Annotated[str, typer.Option('--format', help='pddl, json or english')] = 'pddl',
+    form: Form = 'pddl',
     problems: Most = 0,
     seed: Seed = 0,
     modes: Annotated[
@@ -185,6 +190,19 @@ def _controls(given: Given, options: StudyOptions) -> ComparisonTable:
     return controls(given.subject(options), given.folder, options, train)
 
 
+def _kinds(given: Given, options: StudyOptions) -> ComparisonTable:
+    from safegen_ros.benchmarks.subjects import load_subject
+    from safegen_ros.tasks.pddl3.formats import FORMATS
+
+    form = given.values['form']
+    if form not in FORMATS:
+        raise typer.BadParameter(f'{form!r} is none of {" ".join(FORMATS)}')
+    named = {model: folder_of(model) for model in given.values['model'] or (MODEL,)}
+    subjects = (load_subject(named[model], options.device, model) for model in named)
+    table: ComparisonTable = studies().kinds(subjects, options, form)
+    return table
+
+
 def folder_of(model: str) -> Path:
     """The folder of a model that a study measures.
 
@@ -207,6 +225,7 @@ def studies() -> ModuleType:
 
 
 _MODEL = {'model': (Model, MODEL)}
+_MODELS = {'model': (Models, None)}
 _DATA = {'data': (Data, Path(BENCH))}
 _STAGES = {**_MODEL, 'stage': (Stage, None), **_DATA}
 _LOOP = {
@@ -256,6 +275,10 @@ STUDIES: dict[str, StudyVerb] = {
         'New problems, problems of constraint families that were held out, and new texts.',
         {**_MODEL, **_DATA, **_SHOTS},
         lambda given, options: studies().heldout(given.subject(options), options),
+    ),
+    'kinds': StudyVerb(
+        'Several models by the number of rules, by size, and by what the goal asks for.',
+        {**_MODELS, **_DATA, 'form': (Form, 'pddl'), **_SHOTS}, _kinds,
     ),
     'larger': StudyVerb(
         'Larger problems than those of training, such as 7 to 30 blocks, with each planner alone.',

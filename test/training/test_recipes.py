@@ -166,6 +166,8 @@ def test_recipes_of_the_small_model_run(
         grpo__max_completion=16, **changes,
     )  # fmt: skip
     model = train(recipe, tmp_path / 'grpo', stage='grpo')
+    mix = shipped('mini-mix')
+    assert mix['model']['network'] == network | {'start': 'runs/mini-grpo/model'}
     for form in ('pddl', 'json', 'english'):
         assert isinstance(answers(model, few, form), str)
     lines = reports(tmp_path / 'grpo')
@@ -265,6 +267,7 @@ def test_there_are_recipes() -> None:
         'boxnet-mini-grpo',
         'mini',
         'mini-grpo',
+        'mini-mix',
         'mini-more',
         'mini-smoke',
         'qwen2.5-0.5b-sft',

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -14,10 +14,11 @@ from typing import Any
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.files import DatasetError, file_digest
 from safegen_ros.datasets.manifest import MANIFEST, load_manifest
+from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, RULES
 from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, load_recipe
 from safegen_ros.datasets.pddl3.rows import read_rows, row_problem
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import AtomFormula, Problem
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError
 
@@ -67,6 +68,18 @@ GROUPS: Mapping[str, Callable[[TestProblem], str]] = {
     'bucket': lambda p: p.bucket or 'unknown',
 }
 """What results are grouped by."""
+
+
+def kinds_of(problem: TestProblem) -> Iterator[str]:
+    """What a problem counts as: by its rules, by its size, and by what its goal asks for."""
+    yield 'rules: ' + (problem.family if problem.family in RULES else 'one-rule')
+    growing = GROWING.get(problem.domain, '')
+    least = {p.name: p.least for p in kits()[problem.domain].parameters}
+    smallest = growing and dict(problem.size)[growing] == least[growing]
+    yield 'sizes: ' + (f'{least[growing]} {growing}' if smallest else GROUPS['paper_size'](problem))
+    if problem.family == ANY_GOAL:
+        facts = (goal for goal in problem.problem.goal_conjuncts() if isinstance(goal, AtomFormula))
+        yield from {f'goals: {problem.domain} {fact.predicate}' for fact in facts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, together
+from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, Tally, together
 from safegen_ros.benchmarks.pddl3 import paper
 from safegen_ros.benchmarks.pddl3.evaluate import Result
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions
@@ -18,6 +18,7 @@ from safegen_ros.benchmarks.pddl3.problems import (
     GROUPS,
     GROWING,
     draw_larger,
+    kinds_of,
     larger_sizes,
     load_source,
 )
@@ -128,6 +129,31 @@ def heldout(subject: Subject, options: StudyOptions) -> ComparisonTable:
     return record.comparison(
         'heldout', 'Test splits by what is new about them', ('split', 'problems', 'whose'),
         together(lines), differences, plot='success',
+    )  # fmt: skip
+
+
+def kinds(
+    subjects: Iterable[Subject], options: StudyOptions, form: str = 'pddl'
+) -> ComparisonTable:
+    """Several models by the number of rules, by size, and by what the goal asks for."""
+    study, lines = Study.of_split(StudyRecord(options)), []
+    places: dict[str, list[int]] = {ALL: [*range(len(study.problems))]}
+    for place, problem in enumerate(study.problems):
+        for kind in kinds_of(problem):
+            places.setdefault(kind, []).append(place)
+    for subject in subjects:
+        for whose, result in _modes(study, subject, form).items():
+            for kind in sorted(places):
+                tally = Tally.of(result.verdicts[place].category for place in places[kind])
+                lines.append(Line(kind, subject.name, whose, Figures.of(tally)))
+    return study.record.comparison(
+        'kinds', f'Problems by kind, in {form}', ('kind', 'model', 'whose'), together(lines),
+        (
+            'rules: constraint families of a problem; those of any goal have none to two of them',
+            'sizes: of table VIII in all parameters, the smallest of a domain, or others',
+            'goals: problems of any goal whose goal names the predicate',
+        ),
+        plot='success',
     )  # fmt: skip
 
 

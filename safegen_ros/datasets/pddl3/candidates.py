@@ -11,7 +11,8 @@ from random import Random
 from typing import Literal, get_args
 
 from safegen_ros.datasets.files import DatasetError
-from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, fits
+from safegen_ros.datasets.pddl3.mixed import RULES, mixed_problem
+from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, fits, size_family
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.formulas import substitute
@@ -54,7 +55,7 @@ def drawn(recipe: Recipe, domain: str, number: int) -> tuple[str, Size, int]:
     rng = Random(f'{recipe.version} {recipe.seed} {domain} {number}')  # noqa: S311
     family = _weighted(rng, wanted)
     paper = rng.random() < wanted.paper_share
-    sizes = kit.sizes(family) if paper else []
+    sizes = kit.sizes(size_family(family)) if paper else []
     size = rng.choice(sizes) if sizes else _wide(rng, kit, wanted, family)
     return family, size, rng.getrandbits(63)
 
@@ -89,7 +90,11 @@ def candidate(recipe: Recipe, domain: str, number: int) -> Row | Refusal:
     family, size, seed = drawn(recipe, domain, number)
     try:
         try:
-            generated = kit.problem(seed, size, family)
+            if family in RULES:
+                families = [name for name in recipe.domains[domain].weights if name not in RULES]
+                generated = mixed_problem(kit, seed, size, family, families)
+            else:
+                generated = kit.problem(seed, size, family)
         except SizeError:
             return 'no room'
         found = solved(generated, _taught, _shortest)
@@ -124,12 +129,17 @@ def _row(recipe: Recipe, kit: DomainKit, found: SolvedProblem, number: int) -> R
     texts = written(problem)
     if not proved(problem, found.plan, val=recipe.val):
         return 'no second opinion'
+    operators = (
+        dict.fromkeys(constraint.operator for constraint in problem.constraints)
+        if generated.family in RULES
+        else kit.families[generated.family].operators
+    )
     return Row(
         id=problem.name,
         split='',
         domain=kit.name,
         family=generated.family,
-        operators=kit.families[generated.family].operators,
+        operators=tuple(operators),
         size=tuple(generated.size.items()),
         paper_size=kit.is_paper_size(generated.size),
         number=number,

@@ -21,14 +21,13 @@ from random import Random
 
 from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.files import write_atomically, writing
+from safegen_ros.datasets.pddl3.mixed import with_other_goal, with_rules
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.datasets.pddl3.rows import is_test_class
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
-from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.model import And, AtomFormula, Domain, Problem
+from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -47,7 +46,6 @@ BENCH_RECIPE = 'data/safegen-bench/recipe.json'
 
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
-_WALK, _GOALS = 12, 3  # most steps, and most facts
 _HELD_BACK = 25  # one group in so many is for validation
 
 _TIME_LIMIT_S, _MEMORY_MB = 1.0, 1024.0  # harder ones are left out, more of them by a slow machine
@@ -218,20 +216,13 @@ def drawn(mix: LessonMix, kit: DomainKit, scene: LessonSetting, rng: Random) -> 
     if {*instance.goal} <= {*instance.init}:
         return None
     try:
-        constraints: list[str] = []
         [count] = rng.choices(range(len(mix.rules)), mix.rules)
-        for family in rng.sample(learned_families(kit.name), count):
-            try:
-                kit.checked(scene.size, family)
-            except SafegenError:
-                continue
-            constrained = kit.families[family].constrain(rng, instance)
-            if constrained is not None:
-                constraints += constrained.constraints
-        instance = replace(instance, constraints=tuple(dict.fromkeys(constraints)))
-        problem = read_problem(kit.text(scene.title, instance), folder_domain(kit.name))
+        ruled = with_rules(kit, scene.size, instance, learned_families(kit.name), count, rng)
+        if ruled is None:
+            return None
+        problem = read_problem(kit.text(scene.title, ruled), folder_domain(kit.name))
         if rng.random() < mix.other_goals:
-            problem = _with_other_goal(problem, rng)
+            problem = with_other_goal(problem, rng)
         plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))
     except SafegenError:
         return None  # no plan, or none soon enough
@@ -251,23 +242,6 @@ def learned_families(domain: str) -> list[str]:
 
 def _shortest(problem: Problem) -> Plan:
     return solve_in_process(problem, Budget(_TIME_LIMIT_S, _MEMORY_MB), optimal=True).plan
-
-
-def _with_other_goal(problem: Problem, rng: Random) -> Problem:
-    """The problem with a few facts as its goal that a random walk makes true."""
-    table = AtomTable(problem)
-    actions = Grounder(problem, table).all_actions()
-    start = state = table.encode(problem.init)
-    for _ in range(rng.randint(1, _WALK)):
-        possible = [action for action in actions if action.applicable(state)]
-        if not possible:
-            break
-        state = rng.choice(possible).apply(state)
-    new = table.atoms(state & ~start)
-    facts = rng.sample(new, min(len(new), rng.randint(1, _GOALS)))
-    if not facts:
-        return problem
-    return replace(problem, goal=And(tuple(AtomFormula(a[0], a[1:]) for a in sorted(facts))))
 
 
 def _line(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from safegen_ros.datasets.files import RecipeError
+from safegen_ros.datasets.pddl3.mixed import RULES
 from safegen_ros.datasets.pddl3.rows import SPLITS, Split
 from safegen_ros.datasets.recipes import (
     BaseRecipe,
@@ -25,7 +26,7 @@ from safegen_ros.datasets.recipes import (
 from safegen_ros.errors import SafegenError
 from safegen_ros.schema import SchemaReader, between
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.domains.kit import DomainKit
+from safegen_ros.tasks.pddl3.domains.kit import UNCONSTRAINED, DomainKit
 
 VERSION = 1
 """Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
@@ -45,7 +46,8 @@ class DomainRecipe:
         quotas: rows of each split.
         paper_share: share of the candidates that have a size of table VIII of the paper.
         sizes: smallest and largest value of every size parameter of the others.
-        weights: how often each constraint family is drawn, compared with the others.
+        weights: how often each constraint family, or kind of `mixed.RULES`, is drawn, compared
+            with the others.
         held_out: families that only `test_family` has.
     """
 
@@ -129,10 +131,15 @@ def default_values(name: str) -> dict[str, Any]:
     return values
 
 
+def size_family(name: str) -> str:
+    """The family whose sizes a name among the weights may have."""
+    return UNCONSTRAINED if name in RULES else name
+
+
 def fits(kit: DomainKit, size: Mapping[str, int], family: str) -> bool:
     """Whether a family has problems of a size."""
     try:
-        kit.checked(size, family)
+        kit.checked(size, size_family(family))
     except SafegenError:
         return False
     return True
@@ -189,11 +196,15 @@ def _checked(file: SchemaReader, name: str, wanted: DomainRecipe) -> DomainRecip
     sizes = {p.name: wanted.sizes[p.name] for p in kit.parameters}
     wanted = replace(wanted, quotas={split: quotas[split] for split in SPLITS}, sizes=sizes)
     file.need(bool(wanted.weights), f'{place}.weights', {}, 'name a family')
-    file.choices(wanted.weights, f'{place}.weights', list(kit.families))
+    file.choices(wanted.weights, f'{place}.weights', [*kit.families, *RULES])
     file.choices(wanted.held_out, f'{place}.held_out', list(wanted.weights))
     if quotas['test_family'] and not wanted.held_out:
         what = 'is empty, but test_family asks for rows'
         raise file.fault(f'{place}.held_out', what, 'name a family')
+    mixed = [name for name in wanted.weights if name in RULES]
+    if mixed and wanted.held_out:
+        what = f'cannot be beside {mixed[0]!r}, which draws from all families'
+        raise file.fault(f'{place}.held_out', what, 'leave one of them out')
     if set(wanted.weights) == set(wanted.held_out):
         raise file.fault(f'{place}.weights', 'leave no family to train on', 'add one')
     for family in wanted.weights:

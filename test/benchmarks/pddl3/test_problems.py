@@ -18,6 +18,7 @@ from safegen_ros.benchmarks.pddl3.problems import (
     GROWING,
     LARGER,
     draw_larger,
+    kinds_of,
     load_problems,
     load_source,
 )
@@ -97,3 +98,15 @@ def test_sizes_without_room_are_refused() -> None:
             1,
             {'ferry': [{'locations': 5, 'cars': 1}]},
         )
+
+
+def test_kinds_name_rules_size_and_goals() -> None:
+    [problem, *_] = load_problems(BENCH, 'test', ['blocksworld'])
+    assert {*kinds_of(problem)} == {'rules: one-rule', 'sizes: of table VIII'}
+    asked = replace(problem, family='any-goal', size=(('blocks', 2),))
+    assert {*kinds_of(asked)} == {
+        'rules: any-goal',
+        'sizes: 2 blocks',
+        'goals: blocksworld on',
+        'goals: blocksworld on-table',
+    }

@@ -214,3 +214,11 @@ def test_every_kind_of_plot_is_a_picture(table2: ComparisonTable, tmp_path: Path
 def test_classes_are_named_as_the_figures_of_the_paper() -> None:
     for others in paper.table2().values():
         assert all(list(figures.failures) == list(CLASSES) for _, figures in others)
+
+
+def test_kinds_compares_models_on_the_same_problems() -> None:
+    models = (scripted(script, name) for name, script in {'old': unsafe, 'new': right}.items())
+    found = studies.kinds(models, OPTIONS)
+    assert [e.case for e in found.lines if e.group == paper.ALL] == ['old', 'old', 'new', 'new']
+    assert line(found, 'rules: one-rule', 'old', 'ours, greedy').failures['safety'] == 100
+    assert line(found, 'sizes: of table VIII', 'new', 'ours, T 0.6').success == 100

@@ -14,7 +14,11 @@ from support.datasets_small import small_recipe
 from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3 import candidates
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, candidate, drawn
+from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, RULES
+from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.paths import data_path
+from safegen_ros.pddl.model import AtomFormula
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import SearchLimit
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
@@ -100,3 +104,27 @@ def test_a_problem_that_val_cannot_judge_becomes_no_row(monkeypatch: pytest.Monk
     no = Opinion(Verdict(Category.UNKNOWN, 'VAL cannot be asked', -1, 9), fault=fault)
     monkeypatch.setattr(candidates, 'ask', lambda *_: no)
     assert candidate(RECIPE, 'spanner', row.number) == 'no second opinion'
+
+
+MIX = load_recipe(data_path('config/dataset/mini-mix.json'))
+
+
+@pytest.mark.parametrize('domain', MIX.domains)
+def test_the_mix_has_several_rules_small_sizes_and_other_goals(domain: str) -> None:
+    """Of the families of its recipe, none of which the benchmark holds out."""
+    bench = load_recipe(data_path('data/safegen-bench/recipe.json'))
+    assert not {*MIX.domains[domain].weights} & {*bench.domains[domain].held_out}
+    made = [row for n in range(60) if isinstance(row := candidate(MIX, domain, n), Row)]
+    assert {row.family for row in made} >= {*RULES} - {'none'}
+    usual: set[str] = set()
+    asked: set[str] = set()
+    most: Counter[str] = Counter()
+    for row in made:
+        problem = read_problem(row.problem, builtin_domain(domain), row.id)
+        goal = {g.predicate for g in problem.goal_conjuncts() if isinstance(g, AtomFormula)}
+        (asked if row.family == ANY_GOAL else usual).update(goal)
+        if row.family in RULES:
+            most[row.family] = max(most[row.family], len(problem.constraints))
+            assert kits()[domain].measure(problem) == dict(row.size)
+    assert asked - usual
+    assert all(most[name] >= max(RULES[name]) for name in RULES if name != ANY_GOAL)

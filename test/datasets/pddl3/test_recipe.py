@@ -102,6 +102,10 @@ def _quota(**changes: Any) -> Callable[[dict[str, Any]], None]:
         (_ferry(held_out=['flying']), "held_out: there is no 'flying': use"),
         (_ferry(held_out=[]), 'held_out: is empty, but test_family asks for rows: name a family'),
         (_ferry(weights={'closed-later': 1}, held_out=['closed-later']), 'no family to train on'),
+        (
+            _ferry(weights={'closed-later': 1, 'two-rules': 1}, held_out=['closed-later']),
+            "held_out: cannot be beside 'two-rules', which draws from all families: leave one",
+        ),
         (_quota(train=0), 'quotas.train: is 0: take 1 to'),
         (_quota(test=1.5), 'quotas.test: is 1.5: write a whole number'),
         (_quota(test_renamed=9), 'quotas.test_renamed: exceeds train, of which it is made'),

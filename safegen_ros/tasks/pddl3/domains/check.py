@@ -19,7 +19,6 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.tasks.pddl3.domains.kit import (
-    UNCONSTRAINED,
     DomainKit,
     GeneratedProblem,
     Size,
@@ -60,7 +59,7 @@ def solved(
     """
     problem = generated.problem
     free = (solve_free or solve)(_shuffled(replace(problem, constraints=()), generated.text))
-    if generated.family != UNCONSTRAINED and verify(problem, free).ok:
+    if problem.constraints and verify(problem, free).ok:
         return None
     try:
         return SolvedProblem(generated, solve(problem), free)

@@ -151,8 +151,8 @@ class GeneratedProblem:
         seed: what it was drawn from.
         text: PDDL3 of the problem.
         problem: the same, read.
-        witness: a plan that the problem's validator accepts.
-        direct: a plan that reaches the goal; with constraints, one that breaks them.
+        witness: a plan that the problem's validator accepts; empty where only a search knows one.
+        direct: a plan that reaches the goal; with constraints, one that breaks them; or empty.
     """
 
     domain: str
