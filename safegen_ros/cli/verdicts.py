@@ -99,8 +99,7 @@ def show_verdict(
     for line in _broken(verdict):
         _print(console, line)
     if verdict.category is not Category.FORMAT_ERROR:
-        count = verdict.failing_state
-        where = 'in the last state' if count == len(steps) else f'in state s{count}'
+        where = 'at the end' if verdict.failing_state == len(steps) else 'at that point'
         _print(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
 
 
@@ -135,13 +134,13 @@ def _steps(verdict: Verdict, plan: Sequence[object]) -> Iterator[str]:
 
 def _broken(verdict: Verdict) -> Iterator[str]:
     for each in verdict.broken[:_MOST_LISTED]:
-        broken = (
-            'not satisfied at the end'
-            if each.step < 0 and each.state == verdict.plan_length
-            else f'broken in s{each.state}'
-        )
-        led = f' by step {each.step + 1}' if each.step >= 0 else ''
-        yield f'  [red]{broken}{led}[/]: {escape(each.text)}'
+        if each.step >= 0:
+            broken = f'broken by step {each.step + 1}'
+        elif each.state == verdict.plan_length:
+            broken = 'not satisfied at the end'
+        else:
+            broken = 'broken in the initial state'
+        yield f'  [red]{broken}[/]: {escape(each.text)}'
         if each.reason not in verdict.reason:
             yield f'    {escape(each.reason)}'
         names = ', '.join(f'{variable} = {value}' for variable, value in each.binding)

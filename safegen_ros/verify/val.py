@@ -222,7 +222,7 @@ def _read_end(end: str, plan_length: int) -> Verdict | None:
     outstanding = _OUTSTANDING.search(end)
     return Verdict(
         Category.SAFETY_VIOLATION,
-        f'VAL: a constraint {"is open" if outstanding else "fails"} in s{plan_length}, the last',
+        f'VAL: a constraint {"is open" if outstanding else "fails"} at the end of the plan',
         -1 if outstanding else plan_length - 1,
         plan_length,
         failing_state=plan_length,
@@ -241,7 +241,9 @@ def _read_walk(walk: str, plan_length: int) -> Verdict | None:
             return None
         return Verdict(
             Category.SAFETY_VIOLATION,
-            f'VAL: a constraint fails in s{index}',
+            f'VAL: a constraint fails after step {index}'
+            if index
+            else 'VAL: a constraint fails at the start',
             max(index - 1, 0),
             plan_length,
             failing_state=index,
