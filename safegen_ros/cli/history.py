@@ -163,9 +163,9 @@ def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    """Two lines for each run: a goal is too long to stand in a column."""
+    """Two lines for each run: what it was about does not fit into 80 columns beside its end."""
     console = Console()
-    titles = ('run', 'begun', 'result', 'took', 'tries', 'record', 'domain', 'planner')
+    titles = ('run', 'result', 'took', 'tries', 'record')
     cells = [_cells(values) for values in rows]
     widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]
 
@@ -177,7 +177,8 @@ def _print(rows: list[dict[str, Any]]) -> None:
     for values, parts in zip(rows, cells, strict=True):
         colour = 'green' if values['result'] == SUCCESS else 'red'
         console.print(line(parts), style=colour, highlight=False, soft_wrap=True, markup=False)
-        told = values['goal']
+        begun = values['time'][5:16].replace('T', ' ')
+        told = '  '.join(filter(None, (begun, values['domain'], values['level'], values['goal'])))
         if told:
             console.print(f'  {told}', highlight=False, soft_wrap=True, markup=False)
         for said in values['released']:
@@ -188,11 +189,8 @@ def _cells(values: dict[str, Any]) -> tuple[str, ...]:
     seconds = values['seconds']
     return (
         values['run'],
-        values['time'][5:16].replace('T', ' '),
         values['result'],
         '' if seconds is None else f'{seconds:.1f} s',
         str(values['attempts']),
         values['record'],
-        values['domain'],
-        values['level'],
     )
