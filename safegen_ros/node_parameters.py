@@ -133,7 +133,8 @@ PLANNER = (
         'model',
         'models/safegen-mini',
         'model: a transformers folder (relative to the working directory, else to the data '
-        'folder of the package), http://HOST:PORT/v1#MODEL for a server, or vllm:FOLDER',
+        'folder of the package), http://HOST:PORT/v1#MODEL for a server, ollama:MODEL, or '
+        'vllm:FOLDER',
         kind='model',
         argument=EVERY,
     ),
