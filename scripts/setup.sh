@@ -10,13 +10,13 @@
 #   PYTHON          the interpreter to use instead of the first fit of python3.11, python3, ...
 #   TORCH_BACKEND   a torch build other than the CPU's, as uv names it: cu130, rocm7.2, auto
 set -euo pipefail
-trap 'echo "setup: error: stopped at line $LINENO of ${BASH_SOURCE[0]}" >&2' ERR
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly venv=$PWD/.venv
 readonly python=$venv/bin/python
 readonly stamps=$venv/.stamps
 readonly wheels=$PWD/.cache/wheels
+readonly log=$PWD/.cache/setup.log
 readonly shared=(launch config models urdf examples data)
 readonly egl_packages='libegl1 libgl1-mesa-dri libopengl0'
 readonly osmesa_packages='libosmesa6'
@@ -64,14 +64,13 @@ install_packages() {
 }
 
 build_messages() {
-  local log=$PWD/.cache/safegen_msgs.log
   check_tools "$1"
   say 'building the ROS interfaces (about a minute)'
   rm -rf "$2" "$2.part"
   "$uv" build --wheel --no-build-isolation --python "$python" --out-dir "$2.part" safegen_msgs \
-    >"$log" 2>&1 || {
+    >>"$log" 2>&1 || {
     tail -n 40 "$log" >&2
-    die "the ROS interfaces do not build (all of it: $log)"
+    die 'the ROS interfaces do not build'
   }
   mv "$2.part" "$2"
 }
@@ -135,9 +134,9 @@ may_install() {
   [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
 }
 apt_install() {
-  as_root apt-get update -qq >/dev/null 2>&1 || true
+  as_root apt-get update -qq >>"$log" 2>&1 || true
   as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1
+    apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1
 }
 
 # MuJoCo draws the video with OpenGL. Without it everything but the video works.
@@ -177,15 +176,15 @@ model = LlamaForCausalLM(LlamaConfig(
     vocab_size=8, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1,
 ))
 model.generate(torch.tensor([[1]]), do_sample=True, max_new_tokens=1, pad_token_id=0)
-' >/dev/null 2>&1 || say 'the first start of the planner will be slow (its imports failed here)'
+' >>"$log" 2>&1 || say "the first start of the planner will be slow (its imports failed: $log)"
   set_stamp warm "$key"
 }
 
 main() {
   local base_python before
-  mkdir -p .cache
   exec 9>.cache/setup.lock
   flock 9  # a second run at the same time waits, and then finds everything done
+  : >"$log"
   base_python=$(find_python)
   uv=$(find_uv "$base_python")
   before=$(state)
@@ -199,4 +198,8 @@ main() {
 }
 
 # Sourced by a test, this file only defines its functions.
-if [ "${BASH_SOURCE[0]}" = "$0" ]; then main; fi
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  mkdir -p .cache
+  trap '[ $? = 0 ] || echo "setup: failed; its log is $log" >&2' EXIT
+  main 2>&1 | tee -a "$log"
+fi
