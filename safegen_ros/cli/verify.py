@@ -216,7 +216,7 @@ class TextOutput:
             print(f'  metric: {found.ranking}{_beside(found.best)}')
         if not found.verdict.ok:  # the reason of a success has them
             for note in found.notes:
-                print(f'  a constraint asks for nothing: {note}')
+                print(f'  note: {note}')
         if found.error is not None:
             shown = excerpt(found.text, found.error)
             if shown:

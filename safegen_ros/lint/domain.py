@@ -63,6 +63,10 @@ def domain_findings(
     """
     more = tuple(more)
     return [
+        *(
+            places.finding(WARNING, r.rule, (r.line, r.column), r.what, r.cure)
+            for r in domain.remarks
+        ),
         *_types(domain, places),
         *_type_groups(places),
         *_overloaded(places),

@@ -119,7 +119,7 @@ def _at(constraint: Constraint, places: SourceMap, rule: str, what: str, cure: s
 
 
 def _quantifiers(problem: Problem, places: SourceMap) -> Iterator[LintFinding]:
-    for note in problem.notes:
+    for note in problem.notes[len(problem.domain.remarks) :]:
         place, _, what = note.partition(': ')
         found = _PLACE.fullmatch(place)
         at: Place = (int(found['line']), int(found['column'])) if found else (0, 0)

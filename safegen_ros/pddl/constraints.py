@@ -229,7 +229,7 @@ def vacuous_constraints(
         for place, head, variables in _quantifiers(tree):
             if not all(objects[kind] for _, kind in variables):
                 text = f'({head} ({variables_text(variables)}) ...)'
-                found.append(f'{place}: {text} ranges over no object')
+                found.append(f'{place}: {text} ranges over no object, so that it asks for nothing')
     return tuple(dict.fromkeys(found))[:_MOST]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from typing import ParamSpec, TypeVar, cast
@@ -26,6 +27,41 @@ _CONTEXT = 60  # of them before the place
 
 _P = ParamSpec('_P')
 _T = TypeVar('_T')
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A name that a domain does not declare, or not widely enough, and the meaning it is given."""
+
+    rule: str
+    name: str
+    what: str
+    cure: str
+    source: str = ''
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f'{self.source}:{self.line}:{self.column}: {self.what}'
+
+
+@dataclass(slots=True)
+class Assumed:
+    """What a domain uses in one way only and does not declare.
+
+    Attributes:
+        types: of the domain; others are put in where they stand behind a dash.
+        constants: of the domain; others are put in with the type that their places ask for.
+        functions: those of costs and durations, with the types of their arguments.
+        predicates: declared ones, widened for variables of a type that overlaps theirs.
+        remarks: each of these names, where it was met first.
+    """
+
+    types: dict[str, str]
+    constants: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    predicates: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
 
 
 class Reports:

@@ -11,8 +11,9 @@ from decimal import Decimal
 from math import inf
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.diagnostics import Remark, suggestion
 from safegen_ros.pddl.model import (
+    ANY_OF,
     DURATION,
     Arithmetic,
     AtomFormula,
@@ -21,8 +22,8 @@ from safegen_ros.pddl.model import (
     Metric,
 )
 from safegen_ros.pddl.scope import Scope, read_arguments
-from safegen_ros.pddl.sexpr import Group, Node, Reader
-from safegen_ros.pddl.typed_lists import read_typed_list
+from safegen_ros.pddl.sexpr import Group, Node, Reader, is_name
+from safegen_ros.pddl.typed_lists import read_typed_list, remark
 
 _NUMBER = re.compile(r'[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,2})?')
 _LONGEST = 60  # characters of a number
@@ -59,8 +60,14 @@ def read_number(reader: Reader, group: Group, index: int) -> Decimal:
     return number
 
 
-def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
+def read_function(scope: Scope, parent: Group, index: int, *, assume: bool = False) -> AtomFormula:
     """Reads the value of a function, such as `(distance ?a ?b)`.
+
+    Args:
+        scope: the names.
+        parent: a list.
+        index: where in it the value stands.
+        assume: whether a function of a domain need not be declared.
 
     Raises:
         PddlError: a function that is not declared, or a wrong number or type of arguments.
@@ -79,6 +86,8 @@ def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
     kinds = domain.functions.get(group.head)
     if kinds is None and group.items == (TOTAL_COST,):
         kinds = ()  # declared or not, as in Fast Downward
+    if kinds is None and assume and reader.assumed is not None:
+        kinds = _assumed(scope, group)
     if kinds is None:
         raise reader.error(
             group,
@@ -86,6 +95,22 @@ def read_function(scope: Scope, parent: Group, index: int) -> AtomFormula:
             f'{suggestion(group.head, domain.functions)}declare it in (:functions ...)',
         )
     return AtomFormula(group.head, read_arguments(scope, group, 'function', kinds))
+
+
+def _assumed(scope: Scope, group: Group) -> tuple[str, ...] | None:
+    """What an undeclared function of a domain takes; None where its name is a slip of the pen.
+
+    In a cost or a duration a function without a value has no result, which the verdict tells.
+    Comparisons, which decide, refuse it.
+    """
+    assumed, name = scope.reader.assumed, group.head
+    if assumed is None or not is_name(name) or suggestion(name, scope.domain.functions):
+        return None
+    what = f'function {name[:40]!r} is not declared: it is read as one of objects'
+    cure = 'declare it in (:functions ...)'
+    remark(scope.reader, group, 0, Remark('undeclared-function', name, what, cure))
+    kind = ANY_OF.join(sorted(scope.domain.types)) if 'object' in scope.domain.types else 'object'
+    return assumed.functions.setdefault(name, (kind,) * (len(group.items) - 1))
 
 
 def is_expression(item: Node, objects: Collection[str]) -> bool:
@@ -112,7 +137,7 @@ def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
             raise reader.error(item, f'{item.head!r} takes {wanted} numbers, found {found}', cure)
         parts = [read_expression(scope, item, i) for i in range(1, len(item.items))]
         return Arithmetic(item.head, tuple(parts))
-    return read_function(scope, parent, index)
+    return read_function(scope, parent, index, assume=True)
 
 
 def bound(expression: Expression, binding: Mapping[str, str]) -> Expression:

@@ -10,6 +10,8 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 
+from safegen_ros.pddl.diagnostics import Remark
+
 Atom = tuple[str, ...]
 """A ground atom: the predicate, then its objects, e.g. `('on', 'b1', 'b2')`."""
 
@@ -284,6 +286,7 @@ class Domain:
             atom with one of these predicates is true where some rule says so and false elsewhere;
             no negation stands in a circle of rules.
         wishes: preferences of the domain; they become part of every problem.
+        remarks: names that its text does not declare and that are read in their one meaning.
     """
 
     name: str
@@ -297,6 +300,7 @@ class Domain:
     spelling: Mapping[str, str] = field(default_factory=dict, compare=False)
     derived: tuple[DerivedRule, ...] = ()
     wishes: tuple[SoftRule, ...] = ()
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)
 
     def derived_predicates(self) -> frozenset[str]:
         """The predicates that rules derive."""
@@ -321,6 +325,12 @@ class Domain:
                 waiting += parent.split(ALL_OF)
         if 'object' not in seen and 'object' not in self.types:
             yield 'object'
+
+    def either(self, one: str, other: str) -> str:
+        """The type of what may be of one type or of the other."""
+        parts = {*one.split(ANY_OF), *other.split(ANY_OF)}
+        everything = 'object' in parts and 'object' not in self.types
+        return 'object' if everything else ANY_OF.join(sorted(parts))
 
     def is_subtype(self, name: str, ancestor: str) -> bool:
         """Whether every object of type `name` is also one of type `ancestor`."""

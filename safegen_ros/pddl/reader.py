@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from safegen_ros.pddl.constraints import (
 )
 from safegen_ros.pddl.deciding import settled, wish_names
 from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules
-from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.diagnostics import Assumed, suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
 from safegen_ros.pddl.durative import read_durative
 from safegen_ros.pddl.effects import read_effect, read_initial
@@ -33,7 +33,6 @@ from safegen_ros.pddl.limits import (
     extent,
 )
 from safegen_ros.pddl.model import (
-    ANY_OF,
     Action,
     And,
     ConstraintForall,
@@ -66,7 +65,7 @@ UNUSED_REQUIREMENTS = frozenset(
     {
         ':domain-axioms', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
-        ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities',
+        ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities', ':negation',
     }
 )  # fmt: skip
 """What a text may require as long as it does not use it: each use is refused where it stands.
@@ -115,7 +114,9 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     name, sections, several = _define(reader, top, 'domain')
     _requirements(reader, sections)
     types = read_types(reader, sections.get(':types', _NOTHING))
+    assumed = reader.assumed = Assumed(types)
     constants = read_objects(reader, sections.get(':constants', _NOTHING), 'constant', types)
+    assumed.constants = constants
     domain = Domain(name, types, constants, {}, {})
     domain = replace(
         domain,
@@ -144,7 +145,10 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
         actions=flat,
         constraint_tree=tree,
         durative=durative,
+        predicates={**domain.predicates, **assumed.predicates},
+        functions={**domain.functions, **assumed.functions},
         wishes=tuple(wishes),
+        remarks=tuple(assumed.remarks),
         spelling=Spelling(reader.text, {*flat, *constants}),
     )
 
@@ -181,9 +185,11 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
             'give the domain that it names, or allow another one (--any-name, any_name=True)',
             ErrorCode.UNKNOWN_DOMAIN,
         )
-    objects = dict(domain.constants)
     declared = sections.get(':objects', _NOTHING)
-    for object_, kind in read_objects(reader, declared, 'object', domain.types).items():
+    listed = read_objects(reader, declared, 'object', domain.types)
+    domain = _with_assumed(reader, declared, domain, listed)
+    objects = dict(domain.constants)
+    for object_, kind in listed.items():
         if objects.setdefault(object_, kind) != kind:
             raise reader.error(
                 declared,
@@ -229,7 +235,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     known = set(soft_of_domain)
     own = written_out(wishes[len(domain.wishes) :], objects_of)
     preferences = (*soft_of_domain, *(each for each in own if each not in known))
-    notes = vacuous_constraints([*trees, *soft], objects_of)
+    notes = (*map(str, domain.remarks), *vacuous_constraints([*trees, *soft], objects_of))
     spelling = Spelling(reader.text, objects, domain.spelling)
     return settled(
         replace(
@@ -240,6 +246,33 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
             spelling=spelling,
         )
     )
+
+
+def _with_assumed(
+    reader: Reader, declared: Group, domain: Domain, objects: Mapping[str, str]
+) -> Domain:
+    """The domain with the types of its undeclared constants.
+
+    Raises:
+        PddlError: a problem leaves undeclared, too, what the domain does, or has no object of an
+            undeclared type: a slip of the pen would else make a rule that asks for nothing.
+    """
+    constants = dict(domain.constants)
+    kinds = {*objects.values(), *constants.values()}
+    for each in domain.remarks:
+        if each.rule == 'undeclared-object' and each.name in objects:
+            kind = objects[each.name]
+            if not domain.is_subtype(kind, constants[each.name]):
+                what = f'{each.name!r} is used as a {constants[each.name]} in the domain'
+                raise reader.error(declared, what, f'declare it as one, not as {kind}')
+            constants[each.name] = kind
+        elif each.rule == 'undeclared-object' or (
+            each.rule == 'undeclared-type'
+            and not any(domain.is_subtype(kind, each.name) for kind in kinds)
+        ):
+            what = each.what.partition(':')[0]
+            raise reader.error(declared, f'{what} in the domain, nor here', each.cure)
+    return domain if constants == domain.constants else replace(domain, constants=constants)
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:
@@ -329,15 +362,9 @@ def _predicates(reader: Reader, domain: Domain, sections: Sections) -> dict[str,
             )
         # Declared for several types: each argument may be of either one.
         predicates[name] = tuple(
-            _either(one, other, domain) for one, other in zip(known, kinds, strict=False)
+            domain.either(one, other) for one, other in zip(known, kinds, strict=False)
         )
     return predicates
-
-
-def _either(one: str, other: str, domain: Domain) -> str:
-    parts = {*one.split(ANY_OF), *other.split(ANY_OF)}
-    everything = 'object' in parts and 'object' not in domain.types
-    return 'object' if everything else ANY_OF.join(sorted(parts))
 
 
 def _predicate(

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.model import ConstraintTree, Domain, SoftRule, Variables
-from safegen_ros.pddl.sexpr import Group, Reader
+from safegen_ros.pddl.diagnostics import Remark, suggestion
+from safegen_ros.pddl.model import ANY_OF, ConstraintTree, Domain, SoftRule, Variables
+from safegen_ros.pddl.sexpr import Group, Reader, is_name
+from safegen_ros.pddl.typed_lists import remark
 from safegen_ros.pddl.writer import names_text, variables_text
 
 
@@ -105,11 +106,12 @@ def read_arguments(
         )
     terms = []
     for index, kind in enumerate(kinds, start=1):
-        term = read_term(scope, group, index)
+        term = read_term(scope, group, index, kind)
         actual = scope.variables[term] if term in scope.variables else scope.objects[term]
-        # Strict, as in VAL: a variable of a wider type is refused too, since an effect on it
-        # could make atoms true of objects that the predicate was not declared for.
         if actual != kind and not scope.fits(actual, kind):
+            if _is_assumed(scope, group, index, what, actual, kind):
+                terms.append(term)
+                continue
             narrower = term.startswith('?') and scope.fits(kind, actual)
             raise reader.error_in(
                 group,
@@ -121,8 +123,41 @@ def read_arguments(
     return tuple(terms)
 
 
-def read_term(scope: Scope, group: Group, index: int) -> str:
-    """An object, or a variable that is bound."""
+def _is_assumed(
+    scope: Scope, group: Group, index: int, what: str, actual: str, wanted: str
+) -> bool:
+    """Whether a term of another type than the wanted one has one meaning all the same.
+
+    An undeclared constant is of the narrower type. A predicate is about the objects of both types
+    where some objects can be of both, as in planners that look at no types of predicates; an atom
+    that no object fits is refused.
+    """
+    assumed, term, head = scope.reader.assumed, group.items[index], group.head
+    if assumed is None or not isinstance(term, str):
+        return False
+    if any(each.rule == 'undeclared-object' and each.name == term for each in assumed.remarks):
+        if scope.fits(wanted, actual):
+            assumed.constants[term] = wanted
+        return scope.fits(wanted, actual)
+    both = any(scope.fits(each, actual) and scope.fits(each, wanted) for each in assumed.types)
+    if what != 'predicate' or not term.startswith('?') or not both:
+        return False
+    known = list(assumed.predicates.get(head, scope.domain.predicates[head]))
+    if not scope.fits(actual, known[index - 1]):
+        known[index - 1] = scope.domain.either(known[index - 1], actual)
+        assumed.predicates[head] = tuple(known)
+    what = (
+        f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {wanted[:40]} here: it '
+        'is read as if it took both'
+    )
+    cure = f'declare {term[:40]} - {wanted[:40]}, or {head[:40]!r} for {actual[:40]}'
+    found = Remark('wider-variable', f'{head} {index}', what, cure)
+    remark(scope.reader, group, index, found)
+    return True
+
+
+def read_term(scope: Scope, group: Group, index: int, kind: str = '') -> str:
+    """An object, or a variable that is bound; `kind` is the type that its place asks for."""
     text = group.items[index]
     if isinstance(text, str) and (text in scope.variables or text in scope.objects):
         return text
@@ -135,6 +170,14 @@ def read_term(scope: Scope, group: Group, index: int) -> str:
             f'variable {text[:40]!r} is not bound',
             f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
         )
+    close = suggestion(text, (*scope.objects, *(name[1:] for name in scope.variables)))
+    one_type = kind and ANY_OF not in kind
+    if reader.assumed and one_type and not close and text[0].isalpha() and is_name(text):
+        what = f'object {text[:40]!r} is not declared: each problem has to declare it'
+        cure = f'declare it in (:constants {text[:40]} - {kind[:40]})'
+        remark(reader, group, index, Remark('undeclared-object', text, what, cure))
+        reader.assumed.constants[text] = kind
+        return text
     known = 'no object is declared'
     if scope.objects:
         known = f'declared objects are {names_text(scope.objects)}'
@@ -144,7 +187,7 @@ def read_term(scope: Scope, group: Group, index: int) -> str:
         group,
         index,
         f'object {text[:40]!r} is not declared',
-        suggestion(text, scope.objects) + known,
+        close + known,
     )
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from safegen_ros.errors import ErrorCode, PddlError
-from safegen_ros.pddl.diagnostics import Reports, excerpt_at
+from safegen_ros.pddl.diagnostics import Assumed, Reports, excerpt_at
 
 MAX_TEXT = 8 << 20
 """Longest text that is read [characters]; the largest domains of the planning competitions, which
@@ -125,6 +125,8 @@ def respelt(text: str, spelling: Mapping[str, str]) -> str:
 
 class Reader(Reports):
     """One text: where its errors are reported from, and those that were found in it so far."""
+
+    assumed: Assumed | None = None  # what the text leaves undeclared; None where nothing may be
 
     def __init__(self, source: str, text: str = '') -> None:
         super().__init__()
@@ -339,7 +341,8 @@ def _unclosed(reader: Reader, top: Group, last: Group) -> PddlError:
                     f"add the ')' that is missing before it, in {_shown(section)}",
                 )
             waiting += [each for each in reversed(group.items) if isinstance(each, Group)]
-    return reader.error(last, "'(' is never closed", "add the missing ')'")
+    missing = "')' at its end, unless more of it is cut off" if last is top else "the missing ')'"
+    return reader.error(last, "'(' is never closed", f'add {missing}')
 
 
 def _shown(group: Group) -> str:
@@ -355,14 +358,10 @@ def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> Pddl
     if top is not None:
         line, _ = reader.place(top.start + top.size - 1)
         what = f'{found!r} after the end of the definition, which is in line {line}'
-        cure = (
-            'remove it'
-            if found == ')'
-            else (
-                f"remove a ')' that is too many up to line {line}, or put another definition "
-                'into a file of its own'
-            )
-        )
+        cure = f"remove a ')' that is too many up to line {line}, or put another definition "
+        cure += 'into a file of its own'
+        if found[0] not in '(:':
+            cure = _cure(found, 'remove it')
         return reader.error(place, what, cure)
     if chunk == ')':
         return reader.error(place, "')' closes nothing", 'remove it')

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.diagnostics import Remark, suggestion
 from safegen_ros.pddl.model import ALL_OF, ANY_OF
 from safegen_ros.pddl.sexpr import Group, Node, Reader, is_name
 from safegen_ros.pddl.writer import names_text
@@ -157,11 +158,26 @@ def _type(
     return item
 
 
+def remark(reader: Reader, group: Group, index: int, found: Remark) -> None:
+    """Notes what an item of a list is read as, where its name is met first."""
+    remarks = reader.assumed.remarks if reader.assumed is not None else []
+    if all((each.rule, each.name) != (found.rule, found.name) for each in remarks):
+        line, column = reader.place_in(group, index)
+        remarks.append(replace(found, source=reader.source, line=line, column=column))
+
+
 def _check_declared(
     reader: Reader, group: Group, index: int, name: str, types: Collection[str] | None
 ) -> None:
     if types is not None and name != 'object' and name not in types:
         known = sorted({*types, 'object'})
+        assumed = reader.assumed
+        if assumed is not None and name != 'number' and not suggestion(name, known):
+            what = f'type {name[:40]!r} is not declared: it is read as a type below object'
+            cure = f'declare it in (:types {name[:40]})'
+            remark(reader, group, index, Remark('undeclared-type', name, what, cure))
+            assumed.types[name] = '' if 'object' in types else 'object'
+            return
         raise reader.error_in(
             group,
             index,

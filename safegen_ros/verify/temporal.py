@@ -177,6 +177,6 @@ class _Run(TimedWalk):
         ends = [EXACT.add(*times) for times in self.plan.times[-1 if self.single else 0 :]]
         end = seconds_text(max(ends, default=Decimal(0)))
         reason = f'all {len(self.plan)} steps can be done in {end} s, the goal holds, {asked}'
-        if self.places.problem.notes:
-            reason += f'; a constraint asks for nothing: {joined(self.places.problem.notes, "; ")}'
+        if problem.notes:
+            reason += f'; note: {joined(problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, len(self.plan), 1.0)

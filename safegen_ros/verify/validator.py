@@ -202,7 +202,7 @@ class Validator:
         )
         reason = f'all {at.index} steps apply, the goal holds, {asked}'
         if self.problem.notes:
-            reason += f'; a constraint asks for nothing: {joined(self.problem.notes, "; ")}'
+            reason += f'; note: {joined(self.problem.notes, "; ")}'
         return Verdict(Category.SUCCESS, reason, -1, at.index, 1.0)
 
     def _not_a_step(self, plan: Plan, first: int = 0) -> Verdict | None:

@@ -223,7 +223,6 @@ def test_an_error_that_is_done_with_leaves_nothing_behind(text: str) -> None:
         ('# a problem\n(define)', 'a comment begins with ;'),
         ('```pddl\n(define)', 'leave out the fence around the text'),
         ('(define (domain d) // types\n)', 'a comment begins with ;'),
-        ('(define (domain d) (:predicates (p ?x - box)))', 'declare it in (:types box)'),
         (
             '(define (domain d) (:types box) (:predicates (p)) (:action a :effect (box b)))',
             'it is a type, which is no predicate: declare (box ?x), too',

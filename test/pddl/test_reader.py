@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support import strategies
 
@@ -25,6 +27,7 @@ from safegen_ros.pddl.reader import (
     read_domain,
     read_problem,
 )
+from safegen_ros.pddl.writer import domain_text
 
 DOMAIN = """(define (domain depot)
   (:requirements :typing)
@@ -233,7 +236,6 @@ DOMAINS = {
     ),
     'cyclic types': ('(define (domain d)\n(:types a - b b - a))', 2, 1, 'is above itself'),
     'type twice': ('(define (domain d)\n(:types a a))', 2, 11, "'a' is declared twice"),
-    'object in constraint': (_domain('(:constraints (always (p b)))'), 3, 26, 'no object is'),
     'odd type': ('(define (domain d)\n(:types a! - b))', 2, 9, "'a!' is not a name for type"),
     'list as a predicate': (_domain('(:action a :effect ((q)))'), 3, 21, 'expected a predicate'),
 }  # fmt: skip
@@ -435,3 +437,70 @@ def test_an_object_may_start_with_an_at_sign_and_nothing_else_may() -> None:
     for wrong in ('(:action @a :effect (p @sink))', '(:action a :parameters (?@x - t))'):
         with pytest.raises(PddlError, match='is not a name'):
             read_domain(text.format(wrong))
+
+
+def _undeclared(what: str) -> str:
+    return (
+        f'(define (domain d) {what} (:predicates (at ?t - truck ?p - place) (open ?p - place))'
+        '(:action go :parameters (?t - truck ?p - place) :precondition (not (at ?t ?p))'
+        ':effect (at ?t ?p))'
+    )
+
+
+ASSUMED = {
+    'types': (_undeclared('') + ')', ['truck', 'place'], 'truck - object place - object'),
+    'an object': (
+        _undeclared('(:types truck place)')
+        + '(:action open :parameters (?t - truck) :precondition (at ?t hub) :effect (open hub)))',
+        ['hub'],
+        '(:constants hub - place)',
+    ),
+    'a function': (
+        _undeclared('(:types truck place)')
+        + '(:action toll :parameters (?t - truck) :effect (increase (total-cost) (fee ?t))))',
+        ['fee'],
+        '(fee ?x0 - object)',
+    ),
+    'a variable of a wider type': (
+        _undeclared('(:types truck place - thing)')
+        + '(:constraints (forall (?x) (always (not (open ?x))))))',
+        ['open 1'],
+        '(open ?x0 - object)',
+    ),
+}
+
+
+@pytest.mark.parametrize('case', ASSUMED)
+def test_what_a_domain_leaves_undeclared_and_has_one_meaning_is_read_with_a_remark(
+    case: str,
+) -> None:
+    text, names, written = ASSUMED[case]
+    domain = read_domain(text)
+    assert [each.name for each in domain.remarks] == names
+    declared = domain_text(domain, constraints=True)
+    assert written in declared
+    assert read_domain(declared) == domain
+    assert not read_domain(declared).remarks
+    task = (
+        '(define (problem q) (:domain d) (:objects t - truck p hub - place) (:init) (:goal (and)))'
+    )
+    problem = read_problem(task, domain)
+    assert problem.notes == tuple(map(str, domain.remarks))
+
+
+def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
+    typed = _undeclared('(:types truck place)')
+    for slip, error in (
+        ('(:action a :parameters (?t - trucks))', "type 'trucks' is not declared: did you mean"),
+        ('(:action a :parameters (?t - truck) :precondition (at t ?t))', "object 't'"),
+        ('(:action a :parameters (?p - place) :precondition (at ?p ?p))', 'of type place, but'),
+        ('(:action a :effect (increase (fee) 1))', "function 'fee' is not declared"),
+        ('(:action a :precondition (< (fee) 1))', "function 'fee' is not declared"),
+    ):
+        with pytest.raises(PddlError, match=re.escape(error)):
+            read_domain(f'{typed}{slip})')
+    task = '(define (problem q) (:domain d) (:objects t - truck) (:init) (:goal (and)))'
+    with pytest.raises(PddlError, match="type 'place' is not declared in the domain, nor here"):
+        read_problem(task, read_domain(ASSUMED['types'][0]))
+    with pytest.raises(PddlError, match="object 'hub' is not declared in the domain, nor here"):
+        read_problem(task, read_domain(ASSUMED['an object'][0]))

@@ -138,7 +138,7 @@ def test_a_constraint_over_nothing_is_noted(constraint: str) -> None:
     problem = read_problem(text, domain, 's.pddl')
     verdict = verify(problem, '(on a)')
     assert verdict.ok
-    assert 'asks for nothing: s.pddl:2:' in verdict.reason
+    assert 'note: s.pddl:2:' in verdict.reason
     assert '?d - drone' in verdict.reason
     assert 'ranges over no object' in verdict.reason
     if len(problem.constraints) == 0:
