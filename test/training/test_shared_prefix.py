@@ -17,6 +17,7 @@ from yaml import safe_load
 
 from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
 from safegen_ros.datasets.workers import local_workers
+from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.model_folder import merge_adapters
 from safegen_ros.llm.transformers_backend import TransformersBackend
@@ -66,8 +67,10 @@ BATCHES = {
 def test_what_is_read_once_teaches_the_same(batch: list[dict[str, list[int]]], name: str) -> None:
     model = adapted(tiny(name))
     inputs = padded(batch)
+    model.get_base_model().set_attn_implementation('causal_attention')
     found = answer_losses(model.get_base_model(), inputs['input_ids'], inputs['labels'])
     found.words.backward()
+    model.get_base_model().set_attn_implementation('eager')
     gradients = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
     logits = model(input_ids=inputs['input_ids']).logits[:, :-1]
@@ -82,6 +85,18 @@ def test_what_is_read_once_teaches_the_same(batch: list[dict[str, list[int]]], n
     for name, weight in model.named_parameters():
         if name in gradients:
             torch.testing.assert_close(gradients[name], weight.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_another_kind_of_attention_is_refused() -> None:
+    config = Qwen2Config(
+        vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, use_sliding_window=True, sliding_window=2,
+        max_window_layers=0,
+    )  # fmt: skip
+    model = AutoModelForCausalLM.from_config(config, attn_implementation='causal_attention')
+    inputs = padded(BATCHES['shared'])
+    with pytest.raises(SafegenError, match='not for a model with sliding_window'):
+        answer_losses(model, inputs['input_ids'], inputs['labels'])
 
 
 def test_the_shared_part_ends_before_an_answer() -> None:
