@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(608, 400),
-    'source lines': Limit(112_600, 76_000),
+    'source lines': Limit(112_900, 76_000),
     'test files': Limit(417),
-    'test lines': Limit(63_410, 42_000),
+    'test lines': Limit(63_700, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
