@@ -219,11 +219,11 @@ def verify(problem: model.Problem, plan: _Plan | Solution | str | os.PathLike[st
             `pathlib.Path`).
 
     Returns:
-        The verdict; a text that is no plan is a `FORMAT_ERROR`, not an exception.
+        The verdict; a text that is not a plan is a `FORMAT_ERROR`, not an exception.
 
     Raises:
         SafegenError: the file cannot be read.
-        TypeError: an argument is none of these, or a step of the plan is no `Step` of strings.
+        TypeError: an argument is not one of these, or a step of the plan is no `Step` of strings.
     """
     if not isinstance(problem, model.Problem):
         raise TypeError(f'the problem is {_kind(problem)}: give what Problem.load returns')

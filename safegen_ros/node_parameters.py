@@ -70,7 +70,7 @@ class Parameter:
         if not isinstance(value, str):
             return ''
         if self.choices and value not in self.choices:
-            return f'{self.name}: {value[:80]!r} is none of: {", ".join(self.choices)}'
+            return f'{self.name}: {value[:80]!r} is not one of: {", ".join(self.choices)}'
         if character := hidden(value):
             return f'{self.name}: holds the character {character}, which is not seen: remove it'
         if len(value) > MAX_TEXT:

@@ -19,7 +19,7 @@ _MOST = 20  # parts of a reason
 
 
 class Category(IntEnum):
-    """Outcome of a verification, worst first; `UNKNOWN` is no outcome and never executes."""
+    """Outcome of a verification, worst first; `UNKNOWN` is not an outcome and never executes."""
 
     UNKNOWN = 0
     FORMAT_ERROR = 1

@@ -242,7 +242,7 @@ def world_checks(sources: Sequence[Source]) -> list[str]:
 def repeated_classes(sources: Sequence[Source]) -> list[str]:
     """Names of public classes that several modules define, each with the modules.
 
-    A class that adds to a class of its own name is no second thing: `api.Problem` is a
+    A class that adds to a class of its own name is not a second thing: `api.Problem` is a
     `pddl.model.Problem`.
     """
     found: dict[str, list[str]] = defaultdict(list)

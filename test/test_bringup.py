@@ -69,7 +69,7 @@ def test_given_arguments_become_typed_overrides_of_the_right_node(tmp_path):
         ({'real_time_factor': 101}, 'outside 0.0 to 100.0'),
         ({'log_level': 'loud'}, 'none of: debug, info'),
         ({'log_level': ''}, 'none of: debug, info'),
-        ({'cell': 'table'}, "argument cell: 'table' is none of: twin, symbolic"),
+        ({'cell': 'table'}, "argument cell: 'table' is not one of: twin, symbolic"),
         ({'namespace': 'a b'}, 'not a ROS name'),
         ({'namespace': 'x/../y'}, 'not a ROS name'),
         ({'model': 'no/such/folder'}, 'argument model: no/such/folder does not exist'),

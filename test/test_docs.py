@@ -26,7 +26,7 @@ from safegen_ros.cli.main import EXAMPLES, VERBS, load_verb
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / 'scripts'))
 
-import docs_reference  # noqa: E402  # it is no package
+import docs_reference  # noqa: E402  # it is not a package
 import prose  # noqa: E402
 
 GENERATED = docs_reference.pages()

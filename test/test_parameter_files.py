@@ -17,13 +17,13 @@ from safegen_ros.paths import share_dir
 from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
 
 BROKEN = {
-    'a tab': ('/**/executor:\n  ros__parameters:\n\tcell: symbolic\n', 3, 'is no YAML'),
+    'a tab': ('/**/executor:\n  ros__parameters:\n\tcell: symbolic\n', 3, 'is not YAML'),
     'no ros__parameters': ('/**/executor:\n  cell: symbolic\n', 2, 'ros__parameters is missing'),
     'no value': ('/**/executor:\n  ros__parameters:\n    cell:\n', 3, 'cell has no value'),
     'no parameter': ('/**/executor:\n  ros__parameters:\n', 2, 'there is no parameter below'),
     'a text': ('cell\n', 1, 'ros__parameters is missing'),
     'a list': ('- cell\n', 1, 'ros__parameters is missing'),
-    'an open bracket': ('/**: {ros__parameters: {cell: [1}\n', 1, 'is no YAML'),
+    'an open bracket': ('/**: {ros__parameters: {cell: [1}\n', 1, 'is not YAML'),
 }
 
 
@@ -149,7 +149,7 @@ def test_a_value_of_another_type_has_one_line_with_its_cure(
 @pytest.mark.parametrize(
     ('value', 'words'),
     [
-        ('rehearse: never', "rehearse: 'never' is none of: real, always"),
+        ('rehearse: never', "rehearse: 'never' is not one of: real, always"),
         ('scene_file: "a\\e[2J"', 'scene_file: holds the character U+001B'),
     ],
 )
@@ -165,4 +165,4 @@ def test_a_node_that_is_started_by_itself_names_the_line_of_a_broken_file(
 ) -> None:
     said = run(tmp_path, ros_domain, BROKEN['a tab'][0])
     assert len(said) == 1
-    assert f'cannot start: {tmp_path}/p.yaml:3: is no YAML' in said[0]
+    assert f'cannot start: {tmp_path}/p.yaml:3: is not YAML' in said[0]

@@ -45,7 +45,7 @@ def _check_number(spec: ArgSpec, value: str) -> None:
 def _checked(spec: ArgSpec, value: str) -> str:
     if spec.choices and value not in spec.choices:
         known = ', '.join(filter(None, spec.choices))
-        raise BringupError(f'argument {spec.name}: {value!r} is none of: {known}')
+        raise BringupError(f'argument {spec.name}: {value!r} is not one of: {known}')
     if not value:
         return value
     if spec.name == 'namespace' and value != '/' and not _NAMESPACE.fullmatch(value):

@@ -114,7 +114,7 @@ def planner(
     known: tuple[Route, ...] = get_args(Route)
     unknown = [name for name in route or () if name not in known]
     if unknown:
-        raise typer.BadParameter(f'{unknown[0]!r} is none of {" ".join(known)}')
+        raise typer.BadParameter(f'{unknown[0]!r} is not one of {" ".join(known)}')
     routes = tuple(name for name in known if not route or name in route)
     folder = _folder(out)
     console = Console()

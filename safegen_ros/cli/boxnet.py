@@ -61,7 +61,7 @@ def solve(
     from safegen_ros.tasks.boxnet.verifier import judge
 
     if planner not in ('optimal', 'paper'):
-        raise typer.BadParameter(f'{planner!r} is none of optimal paper')
+        raise typer.BadParameter(f'{planner!r} is not one of optimal paper')
     asked = with_depth(_task(task, id), depth)
     plan, told = _plan(asked, planner, seed)
     console = Console(stderr=True)

@@ -33,7 +33,7 @@ def with_depth(task: Task, depth: str) -> Task:
     from safegen_ros.tasks.boxnet.reader import is_spatial
 
     if depth not in DEPTHS:
-        raise typer.BadParameter(f'{depth!r} is none of {" ".join(DEPTHS)}')
+        raise typer.BadParameter(f'{depth!r} is not one of {" ".join(DEPTHS)}')
     if not is_spatial(task):
         return task
     return replace(task, depth=_rules(depth))
@@ -143,7 +143,7 @@ def compare(
     from safegen_ros.robot.arms.known import FAMILIES
 
     if arm not in FAMILIES:
-        raise typer.BadParameter(f'{arm!r} is none of {" ".join(FAMILIES)}')
+        raise typer.BadParameter(f'{arm!r} is not one of {" ".join(FAMILIES)}')
     console = Console()
     with stages(console) as notify:
         found = agreement(random_cases(arm, steps, seed, notify=notify))

@@ -132,7 +132,7 @@ def _point(arm: Arm, scene: Scene, what: str, where: tuple[float, float, float])
             if words == ['q']:
                 raise Quit('ended: nothing was written')
             if len(words) != 2 or words[0] not in ('x', 'y', 'z'):
-                raise RobotError(f'{" ".join(words)!r} is no command: {_HELP}')
+                raise RobotError(f'{" ".join(words)!r} is not a command: {_HELP}')
             jog(arm, words[0], _millimetres(words[1]), scene)
         except RobotError as error:
             print(error.message)

@@ -147,7 +147,7 @@ def lessons(
     from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
 
     if mix not in MIXES:
-        raise typer.BadParameter(f'{mix!r} is none of: {", ".join(MIXES)}', param_hint='--mix')
+        raise typer.BadParameter(f'{mix!r} is not one of: {", ".join(MIXES)}', param_hint='--mix')
     with working(jobs, '') as (workers, notify, console):
         count = write_lessons(out, MIXES[mix], groups, size, seed, workers, notify)
     console.print(f'{count:,} lessons: {out}', soft_wrap=True)

@@ -105,7 +105,7 @@ def _ros() -> str:
 
 
 def _stacks() -> str:
-    """The stacks of this user; that one runs is no fault."""
+    """The stacks of this user; that one runs is not a fault."""
     from safegen_ros.ros.stack_state import current_domain, running_stacks
 
     found = [

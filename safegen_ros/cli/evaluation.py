@@ -103,9 +103,9 @@ def model(
     chosen = tuple(modes or (mode for mode in MODES if mode != 'untrained' or not server))
     unknown = [mode for mode in chosen if mode not in MODES]
     if unknown:
-        raise typer.BadParameter(f'{unknown[0]!r} is none of {" ".join(MODES)}')
+        raise typer.BadParameter(f'{unknown[0]!r} is not one of {" ".join(MODES)}')
     if form not in FORMATS:
-        raise typer.BadParameter(f'{form!r} is none of {" ".join(FORMATS)}')
+        raise typer.BadParameter(f'{form!r} is not one of {" ".join(FORMATS)}')
     if server and 'untrained' in chosen:
         raise typer.BadParameter('a server has no untrained network: name another --mode')
     name, data, console = named_model(model), data_path(data), Console()
@@ -380,7 +380,7 @@ def _stages(model: str, stages: list[str] | None, options: StudyOptions) -> Iter
     for text in stages or ():
         name, separator, folder = text.partition('=')
         if not separator:
-            raise typer.BadParameter(f'{text!r} is no stage: write NAME=FOLDER')
+            raise typer.BadParameter(f'{text!r} is not a stage: write NAME=FOLDER')
         given[name] = data_path(folder)
     # With all stages given, the folder of the last one need not be a model of ours.
     folders = load_stages(Path(model) if given else folder_of(model), given)

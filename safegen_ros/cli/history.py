@@ -46,7 +46,7 @@ def unknown_result(name: str) -> str:
         return ''
     words = ', '.join(word.lower() for word in _WORDS)
     hint = suggestion(name.upper(), known).lower()
-    return f'{name[:40]!a} is no end of a run: {hint}use {words}, or an error code'
+    return f'{name[:40]!a} is not an end of a run: {hint}use {words}, or an error code'
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,11 +193,11 @@ def evaluate(
     from safegen_ros.tasks.household.tasks import clean_tasks
 
     if table not in ('2', '3', 'all'):
-        raise typer.BadParameter(f'{table!r} is none of 2 3 all')
+        raise typer.BadParameter(f'{table!r} is not one of 2 3 all')
     names = [name for name in agents.split(',') if name]
     for name in names:
         if name not in SCRIPTED:
-            raise typer.BadParameter(f'{name!r} is none of {" ".join(SCRIPTED)}')
+            raise typer.BadParameter(f'{name!r} is not one of {" ".join(SCRIPTED)}')
     options = _options('PO', True, compat, shield, propose, steps)
     console = Console()
     with ExitStack() as stack:
@@ -242,10 +242,10 @@ def _options(
         raise typer.BadParameter(f'{compat!r} is not spoc')
     mode = next((each for each in SHIELDS if each == shield), None)
     if mode is None:
-        raise typer.BadParameter(f'{shield!r} is none of {" ".join(SHIELDS)}')
+        raise typer.BadParameter(f'{shield!r} is not one of {" ".join(SHIELDS)}')
     named = setting_named(setting)
     if named is None:
-        raise typer.BadParameter(f'{setting!r} is no setting: PO, FO, "IPC (PO)" or "IPC (FO)"')
+        raise typer.BadParameter(f'{setting!r} is not a setting: PO, FO, "IPC (PO)" or "IPC (FO)"')
     return RunOptions(named.name, explicit, 'spoc' if compat else '', mode, propose, steps)
 
 
@@ -261,7 +261,7 @@ def _agent(
         backend, sampling = _backend(model, temperature, seed, stack)
         return ReactAgent(backend, sampling), model
     if name not in SCRIPTED:
-        raise typer.BadParameter(f'{name!r} is none of {" ".join(SCRIPTED)}')
+        raise typer.BadParameter(f'{name!r} is not one of {" ".join(SCRIPTED)}')
     return (RandomAgent(seed) if name == 'random' else GoalAgent(careful=name == 'oracle')), name
 
 

@@ -36,7 +36,7 @@ def plan_task(
         The exit status.
 
     Raises:
-        SafegenError: a request is no good, or there is no answer.
+        SafegenError: a request cannot be used, or there is no answer.
     """
     if isinstance(asked, TextRequest):
         text, domain, format, options = asked.text, asked.domain, WORDS, asked.options(options)

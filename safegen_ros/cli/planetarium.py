@@ -133,7 +133,7 @@ def evaluate(
     from safegen_ros.tasks.planetarium.styles import translation_style_of
 
     if split not in ('train', 'test'):
-        raise typer.BadParameter(f'{split!r} is none of train test')
+        raise typer.BadParameter(f'{split!r} is not one of train test')
     chosen = choose(data / f'{split}.jsonl', rows, seed, domain or (), fold)
     name = named_model(model)
     style = translation_style_of(name, strict=False, shield=shield)

@@ -32,9 +32,9 @@ def new_key(
 
     known = [role.value for role in Role if role is not Role.NODE]
     if unknown := [each for each in roles.split(',') if each not in known]:
-        raise typer.BadParameter(f'{unknown[0]!a} is none of: {" ".join(known)}')
+        raise typer.BadParameter(f'{unknown[0]!a} is not one of: {" ".join(known)}')
     if not KEY_NAME.fullmatch(name) or name == INSTALLATION:
-        raise typer.BadParameter(f'{name!a} is no name: begin with a lower-case letter')
+        raise typer.BadParameter(f'{name!a} is not a name: begin with a lower-case letter')
     path = keys_dir() / f'{name}.key'
     try:
         pair = new_key(path)

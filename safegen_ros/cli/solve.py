@@ -74,7 +74,7 @@ def solve(
     known: tuple[Route, ...] = get_args(Route)
     chosen = next((name for name in known if name == route), None)
     if chosen is None:
-        raise typer.BadParameter(f'{route!r} is none of {" ".join(known)}')
+        raise typer.BadParameter(f'{route!r} is not one of {" ".join(known)}')
 
     if len(files) > 2 or (len(files) == 2 and domain is not None):
         raise typer.BadParameter('give one problem and at most one domain')

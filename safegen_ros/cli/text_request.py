@@ -29,7 +29,7 @@ Words = Annotated[
     typer.Option(
         '--words',
         help='read the task as a request in plain words (default for a text with blanks that '
-        'is no file)',
+        'is not a file)',
     ),
 ]
 Constraints = Annotated[

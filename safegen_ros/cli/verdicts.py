@@ -29,7 +29,7 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
 
     Args:
         verdict: what was found out.
-        steps: of the plan that was judged; None when the text is no plan.
+        steps: of the plan that was judged; None when the text is not a plan.
     """
     step = verdict.failing_step
     return {
@@ -83,7 +83,7 @@ def show_verdict(
     Args:
         console: where to print.
         verdict: what was found out.
-        steps: of the plan that was judged; None when the text is no plan.
+        steps: of the plan that was judged; None when the text is not a plan.
         name: what the plan is called; empty to leave that out.
     """
     colour = 'green' if verdict.ok else 'red'

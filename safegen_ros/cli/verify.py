@@ -56,9 +56,9 @@ class Judgement:
 
     Attributes:
         verdict: the verdict.
-        plan: the steps; None when the text is no plan.
+        plan: the steps; None when the text is not a plan.
         text: the text.
-        error: why it is no plan, or None.
+        error: why it is not a plan, or None.
         extraction: what was taken out of other text; None when the text itself is the plan.
         confirmed: whether the second opinion let the verdict stand; None when none was asked for.
         notes: what is right in the constraints and hardly meant.
@@ -207,7 +207,7 @@ class TextOutput:
         self._many = many
 
     def judgement(self, name: str, found: Judgement) -> None:
-        """Prints a verdict, and the place in the text when that is no plan."""
+        """Prints a verdict, and the place in the text when that is not a plan."""
         steps = found.plan.steps if found.plan is not None else None
         show_verdict(self._console, found.verdict, steps, name if self._many else '')
         if found.extraction is not None:

@@ -66,7 +66,7 @@ def read_problem(name: str) -> Chosen:
     """A problem of those to choose from.
 
     Raises:
-        SafegenError: there is none of that name any more, or it cannot be read.
+        SafegenError: no run has that name any longer, or it cannot be read.
     """
     path = problems().get(name)
     if path is None:

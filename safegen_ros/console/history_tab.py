@@ -60,7 +60,7 @@ _SHOWN_FROM, _SHOWN_AT = (2.0, -0.35, 1.2), (0.10, -0.35, 0.05)
 
 
 class _Row(NamedTuple):
-    """A run in the table; the problem is None where it is no PDDL, or cannot be read."""
+    """A run in the table; the problem is None where it is not PDDL, or cannot be read."""
 
     name: str
     begun: str

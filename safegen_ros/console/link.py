@@ -209,7 +209,7 @@ class StackLink:
             self._look(poses=poses, facts=tuple(world.facts))
 
     def _asked(self, message: RunTask.Impl.FeedbackMessage | PlanTask.Impl.FeedbackMessage) -> None:
-        """Who is asked for a plan, which is no event of a run."""
+        """Who is asked for a plan, which is not an event of a run."""
         feedback = message.feedback
         if isinstance(feedback, PlanTask.Feedback):
             progress = feedback.progress

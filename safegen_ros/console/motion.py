@@ -68,7 +68,7 @@ def load_motion(path: Path) -> RecordedMotion:
     """Reads the motion in a recording, from the first progress of an execution on.
 
     Raises:
-        RecordError: it is no recording, or no arm moved in it.
+        RecordError: it is not a recording, or no arm moved in it.
     """
     names: tuple[str, ...] = ()
     samples: list[RecordedSample] = []

@@ -185,7 +185,7 @@ def begins_here(goal: GoalView, look: Look) -> bool:
 
 
 def preview_words(motion: RehearsedMotion | None) -> str:
-    """What the preview of a plan that waits is, while it is no motion to look at."""
+    """What the preview of a plan that waits is, while it is not a motion to look at."""
     if motion is None:
         return 'computing the preview of the motion …'
     return f'no whole preview: {motion.trouble}' if motion.trouble else ''

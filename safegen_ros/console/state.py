@@ -159,7 +159,7 @@ def after(view: GoalView, event: Event) -> GoalView:
 
 
 def asked(view: GoalView, progress: PlanningProgress) -> GoalView:
-    """The view with who is asked now, by a `PlanningProgress`, which is no event of the run.
+    """The view with who is asked now, by a `PlanningProgress`, which is not an event of the run.
 
     It is not ordered with the events: once a plan is proved, it says nothing new.
     """

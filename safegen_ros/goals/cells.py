@@ -54,7 +54,7 @@ def choose_cell(path: Path, problem: Problem, wanted: str = AUTO) -> CellChoice:
     """
     if wanted not in (AUTO, *CELLS):
         raise SafegenError(
-            f'--cell {wanted!r} is no cell: use one of {AUTO} {" ".join(CELLS)}',
+            f'--cell {wanted!r} is not a cell: use one of {AUTO} {" ".join(CELLS)}',
             ErrorCode.UNSUPPORTED_SCENE,
         )
     if wanted == SYMBOLIC:

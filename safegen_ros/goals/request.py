@@ -100,7 +100,7 @@ class GoalRequest:
 
     @classmethod
     def read(cls, problem: Path, about: ProblemSource, options: Options) -> GoalRequest:
-        """Reads the files; raises `SafegenError` when one of them is no good."""
+        """Reads the files; raises `SafegenError` when one of them cannot be used."""
         problem, domain = in_order(problem, about.domain)
         text = read_text(domain, 'domain') if domain else ''
         # Only the text changes: the end is compared with the problem as the file has it.

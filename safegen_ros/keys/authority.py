@@ -79,11 +79,11 @@ def read_operators(path: Path) -> Mapping[str, Operator]:
             )
         name, roles, *key = words
         if not KEY_NAME.fullmatch(name):
-            raise refuse(f'{name!a} is no name', 'begin with a lower-case letter', number, 1)
+            raise refuse(f'{name!a} is not a name', 'begin with a lower-case letter', number, 1)
         at = line.index(roles, len(name)) + 1
         known = {role.value: role for role in Role}
         if unknown := [each for each in roles.split(',') if each not in known]:
-            raise refuse(f'{unknown[0]!a} is no role', f'use {" ".join(known)}', number, at)
+            raise refuse(f'{unknown[0]!a} is not a role', f'use {" ".join(known)}', number, at)
         try:
             public = PublicKey(' '.join(key[:2]))
         except ValueError as error:
@@ -286,7 +286,9 @@ class Authority:
         when, _, rest = nonce.partition('-')
         salt, _, proof = rest.partition('-')
         if not hmac.compare_digest(_utf8(proof), _utf8(self._proof(when, salt))):
-            raise NotAuthorized(f'{command.name}: the nonce is none of this node: ask for another')
+            raise NotAuthorized(
+                f'{command.name}: the nonce is not one of this node: ask for another'
+            )
         if now - int(when) > FRESH_S * 1e9:
             raise NotAuthorized(f'{command.name}: the nonce is too old: ask for another')
 

@@ -100,12 +100,12 @@ def load_key(path: Path) -> KeyPair:
         key = forms.load_ssh_private_key(data, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise KeyFileError(
-            f'{path}: is no ed25519 private key without a passphrase: make one with '
+            f'{path}: is not an ed25519 private key without a passphrase: make one with '
             "'safegen security new-key NAME'"
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyFileError(
-            f"{path}: is no ed25519 key: make one with 'safegen security new-key NAME'"
+            f"{path}: is not an ed25519 key: make one with 'safegen security new-key NAME'"
         )
     return KeyPair(path.name.removesuffix('.key'), key)
 

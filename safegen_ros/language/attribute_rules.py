@@ -225,7 +225,7 @@ def _noun(word: str, things: NounPhrases, placed: Placed) -> Noun:
     if found is None:
         known = names_text(sorted(things.nouns))
         cure = f'{suggestion(word, things.nouns)}use one of {known}'
-        raise placed.error(f'{word[:40]!a} is no kind of object', cure)
+        raise placed.error(f'{word[:40]!a} is not a kind of object', cure)
     return found
 
 

@@ -78,7 +78,7 @@ class Expression:
             tree = ast.parse(source, mode='eval')
         except SyntaxError as error:
             offset = error.offset - 1 if error.offset else len(source)  # 0 at the end
-            what = error.msg if "'" in error.msg else 'this is no condition'
+            what = error.msg if "'" in error.msg else 'this is not a condition'
             what = 'it ends too early' if offset >= len(source.rstrip()) else what
             raise self._error(offset, what) from error
         self._evaluate = self._read(tree.body)
@@ -87,7 +87,7 @@ class Expression:
         """Whether it is true of the objects that a binding gives to its variables.
 
         Raises:
-            ExpressionError: it is no truth value, or works with values of the wrong type.
+            ExpressionError: it is not a truth value, or works with values of the wrong type.
         """
         found = self._evaluate(binding, lookup)
         if not isinstance(found, bool):
@@ -159,7 +159,7 @@ class Expression:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                 variable = self._variable(name, node)
                 return lambda binding, lookup: lookup(binding[variable], attribute[1:])
-        raise self._error(node.col_offset, 'this is no condition')
+        raise self._error(node.col_offset, 'this is not a condition')
 
     def _pair(self, mark: str, left: ast.expr, right: ast.expr, depth: int) -> _Evaluate:
         one, other = self._read(left, depth), self._read(right, depth)
@@ -168,7 +168,7 @@ class Expression:
     def _variable(self, name: str, node: ast.expr) -> str:
         if name[1:] not in self._variables:
             known = ' '.join(self._variables)
-            what = f'{name[1:41]!a} is no variable; they are {known}'
+            what = f'{name[1:41]!a} is not a variable; they are {known}'
             raise self._error(node.col_offset, what)
         return name[1:]
 

@@ -100,7 +100,7 @@ def understood(
     """The readings that an answer holds; one block of code around them is taken off.
 
     Raises:
-        PddlError: anything in it is no constraint on the problem.
+        PddlError: anything in it is not a constraint on the problem.
     """
     if len(answer) > MAX_RULES_TEXT:
         raise _refusal(source, f'the answer has {len(answer):,} characters')

@@ -184,7 +184,7 @@ def _read(path: Path, arities: _Arities) -> Lexicon:
     """The lexicon in a file.
 
     Raises:
-        PddlError: it is no YAML, has another key, or speaks of what the domain does not have.
+        PddlError: it is not YAML, has another key, or speaks of what the domain does not have.
     """
     top = read_yaml(path.read_text(encoding='utf-8'), str(path)).mapping('a lexicon', _KEYS)
 
@@ -194,7 +194,7 @@ def _read(path: Path, arities: _Arities) -> Lexicon:
     ways: list[Phrasing] = []
     for name, said in part('ways').items():
         if name not in dict(arities):
-            raise said.error(f'{name!a} is no predicate of the domain', 'use one of its predicates')
+            raise said.error(f'{name!a} is not a predicate of the domain', 'use a predicate of it')
         ways += (way for each in said.items(name) for way in _ways(name, each))
     where = part('where')
     agents = top['agents'].items("'agents'") if 'agents' in top else ()

@@ -92,7 +92,7 @@ class Placed:
         for key, value in self.value.items():
             if known and key not in known:
                 cure = f'{suggestion(key, known)}its keys are {" ".join(known)}'
-                raise value.error(f'{key[:40]!a} is no key of {what}', cure)
+                raise value.error(f'{key[:40]!a} is not a key of {what}', cure)
         return self.value
 
     def items(self, what: str) -> tuple[Placed, ...]:
@@ -119,8 +119,8 @@ def read_yaml(text: str, source: str) -> Placed:
     """Reads one YAML document as `yaml.safe_load` does, with places and without its traps.
 
     Raises:
-        PddlError: it is no YAML, is too long or too deep, or uses anchors, tags of its own, a key
-            twice, values that are no numbers, truth values, texts, lists or mappings, or texts
+        PddlError: it is not YAML, is too long or too deep, or uses anchors, tags of its own, a key
+            twice, values that are not numbers, truth values, texts, lists or mappings, or texts
             with characters that are not seen.
     """
 
@@ -161,7 +161,7 @@ def _placed(loader: yaml.SafeLoader, node: yaml.Node, source: str) -> Placed:
         for key_node, value_node in node.value:
             key = _placed(loader, key_node, source)
             if not isinstance(key.value, str):
-                raise key.error('a key that is no text', 'put it in quotes')
+                raise key.error('a key that is not a text', 'put it in quotes')
             if key.value in found:
                 raise key.error(f'{key.value[:40]!a} stands here twice', 'remove one')
             inner = _placed(loader, value_node, source)
@@ -227,7 +227,7 @@ class _JsonReader:
         match = _JSON_TOKEN.match(self._text, self._start)
         if match is None and self._start < len(self._text):
             shown = self._text[self._start : self._start + 20].split('\n')[0]
-            raise self._error(f'found {shown!a}, which is no JSON')
+            raise self._error(f'found {shown!a}, which is not JSON')
         self._next = match[0] if match else ''
         self._end = self._start + len(self._next)
 

@@ -149,7 +149,7 @@ def reading(
     - `binding`: objects that the rule was made for, beside those that its `forall`s bind.
 
     Raises:
-        PddlError: it is too large (`TASK_TOO_LARGE`), asks for nothing, or is no PDDL3.
+        PddlError: it is too large (`TASK_TOO_LARGE`), asks for nothing, or is not PDDL3.
     """
     line, column = place
 

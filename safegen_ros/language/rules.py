@@ -44,7 +44,7 @@ def read_rules(text: str, problem: Problem, source: str = '<rules>') -> tuple[Re
 
     Raises:
         PddlError: a sentence that is not understood, that names what the problem does not have, or
-            that is no constraint; `AmbiguousRule` for one that means several things.
+            that is not a constraint; `AmbiguousRule` for one that means several things.
         PddlErrors: several of that.
     """
     if text.lstrip().startswith('('):

@@ -315,7 +315,7 @@ class StopCut:
         return ''.join(self._given)
 
     def feed(self, piece: str) -> str:
-        """Takes a piece; returns what can be no part of a stop string."""
+        """Takes a piece; returns what cannot be part of a stop string."""
         if self.stopped:
             return ''
         held = self._held + piece

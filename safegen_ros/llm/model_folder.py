@@ -250,7 +250,7 @@ def merge_adapters(model: Any, folder: Path) -> None:
         settings = json.loads((folder / ADAPTERS).read_text(encoding='utf-8'))
         strange = [key for key in _OTHER_ADAPTERS if settings.get(key)]
         if settings['peft_type'] != 'LORA' or strange:
-            raise ValueError(f'{settings["peft_type"]} with {strange} is no plain LoRA')
+            raise ValueError(f'{settings["peft_type"]} with {strange} is not a plain LoRA')
         scale = settings['lora_alpha'] / settings['r']
         weights = load_file(path)
         with torch.no_grad():
@@ -261,7 +261,7 @@ def merge_adapters(model: Any, folder: Path) -> None:
                 change = (scale * up.float() @ down.float()).to(weight.device)
                 weight.copy_(weight.float() + change)
         if weights:
-            raise ValueError(f'{min(weights)} is no part of a LoRA')
+            raise ValueError(f'{min(weights)} is not part of a LoRA')
     except Exception as error:  # torch and safetensors raise many kinds
         raise BackendError(
             f'{path}: the adapters do not fit their base: {error}: use files of one and the same '

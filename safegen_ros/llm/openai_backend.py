@@ -342,7 +342,7 @@ class OpenAIBackend(AnsweringBackend):
         except (ValueError, RecursionError) as error:
             said = self._errors.clean(str(error))
             raise self._errors.error(
-                f'the answer is no JSON ({said})', 'look whether a proxy stands between'
+                f'the answer is not JSON ({said})', 'look whether a proxy stands between'
             ) from error
         put(reader.rest())
         return reader.completions()

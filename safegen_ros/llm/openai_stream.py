@@ -112,7 +112,7 @@ class AnswerReader:
             Its pieces of text, of whichever answer.
 
         Raises:
-            BackendError: this is no chunk of the protocol.
+            BackendError: this is not a chunk of the protocol.
         """
         choices = getattr(chunk, 'choices', None)
         if not isinstance(choices, list):
@@ -174,7 +174,7 @@ class AnswerReader:
         if not isinstance(index, int) or not 0 <= index < self._ask.count or delta is None:
             raise self._strange(f'a choice has the index {index!r}, or no delta')
         if not isinstance(text, str | None) or not isinstance(finish, str | None):
-            raise self._strange('content and finish_reason of a choice are no texts')
+            raise self._strange('content and finish_reason of a choice are not texts')
         known = self._choices.setdefault(index, _Choice(StopCut(self._ask.sampling.stop)))
         if finish:
             known.finish, known.seconds = finish, self._clock.seconds
@@ -191,7 +191,7 @@ class AnswerReader:
         prompt = getattr(usage, 'prompt_tokens', None)
         answer = getattr(usage, 'completion_tokens', None)
         if not isinstance(prompt, int) or not isinstance(answer, int) or min(prompt, answer) < 0:
-            raise self._strange('the numbers of tokens are no numbers')
+            raise self._strange('the numbers of tokens are not numbers')
         self._usage = (prompt, answer)
 
     def _completion(self, choice: _Choice) -> Completion:

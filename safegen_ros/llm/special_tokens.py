@@ -8,7 +8,7 @@ PAD, BOS, EOS, UNK = '[pad]', '[bos]', '[eos]', '[unk]'
 PLAN, ATTEMPT, VERDICT = '[plan]', '[attempt]', '[verdict]'
 
 SPECIAL_TOKENS = (PAD, BOS, EOS, UNK, PLAN, ATTEMPT, VERDICT)
-"""Tokens that are no words: a task is followed by `[plan]`, which asks for a plan; a task may end
+"""Tokens that are not words: a task is followed by `[plan]`, which asks for a plan; a task may end
 with a failed `[attempt]` and the `[verdict]` on it."""
 
 BETWEEN_WORDS = r'[^a-z0-9_\-]+|(?<![a-z0-9_])-+'

@@ -324,8 +324,8 @@ class CurrentWorld:
         """The same task with the last known world as its initial state.
 
         Raises:
-            SafegenError: it is no PDDL task (`UNSUPPORTED_FEATURE`), its objects are not those of
-                the world, or nobody knows the world (`STATE_MISMATCH`).
+            SafegenError: it is not a PDDL task (`UNSUPPORTED_FEATURE`), its objects are not
+                those of the world, or the world is not known (`STATE_MISMATCH`).
         """
         if task.format == msg.Task.WORDS:
             raise SafegenError(

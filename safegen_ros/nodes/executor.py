@@ -114,7 +114,7 @@ class ExecutorNode(SafegenNode):
         self._server: GoalServer | None = None
 
     def refuses_unknown(self) -> bool:
-        """For the real arm always: a limit that is not in force is no limit."""
+        """For the real arm always: a limit that is not in force is not a limit."""
         return super().refuses_unknown() or self.values['cell'] == ARM_CELL
 
     def configure(self) -> None:
@@ -155,7 +155,7 @@ class ExecutorNode(SafegenNode):
             self._samples.open(None, period_s=FACTS_PERIOD_S)
         else:
             raise SafegenError(
-                f'parameter cell: {values["cell"]!r} is no cell: use one of '
+                f'parameter cell: {values["cell"]!r} is not a cell: use one of '
                 f'{" ".join((*CELLS, ARM_CELL))}'
             )
         self._watchdog.timeout_s = self._monitor.timeout_s = values['heartbeat_timeout']

@@ -152,7 +152,7 @@ class CommandServer:
         if handler is None or len(request.argument) > _MAX_ARGUMENT:
             known = ' '.join(self._handlers)
             raise SafegenError(
-                f'{request.command[:40]!a} is no command here, or its argument is too long: '
+                f'{request.command[:40]!a} is not a command here, or its argument is too long: '
                 f'use one of {known}'
             )
         by = ''

@@ -228,7 +228,7 @@ class PlannerNode(SafegenNode):
             task=error.remaining,
         )
         goal.result.replans = [*goal.result.replans, replan]
-        goal.result.plan = msg.Plan()  # which is no plan for what is left
+        goal.result.plan = msg.Plan()  # which is not a plan for what is left
         goal.note(record_conversions.replan_record(replan))
         goal.tell(GoalStage.REPLANNING, replan=replan)
         try:

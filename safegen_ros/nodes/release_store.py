@@ -215,7 +215,7 @@ def _read_state(file: Path) -> Stored:
     if state not in (RELEASED, MOVING):
         raise ValueError(f'{file}: state is {str(state)[:40]!a}')
     if type(data.get('arm')) is not bool:
-        raise ValueError(f'{file}: arm is no boolean')
+        raise ValueError(f'{file}: arm is not a boolean')
     return Stored(state, *_common(file, data, data['arm']))
 
 
@@ -230,11 +230,11 @@ def _read_stop(file: Path) -> Stored:
 def _common(file: Path, data: Mapping[str, Any], arm: bool) -> tuple[str, bool, int, float]:
     reason, count, since = data.get('reason'), data.get('count'), data.get('time')
     if not isinstance(reason, str):
-        raise ValueError(f'{file}: reason is no text')
+        raise ValueError(f'{file}: reason is not a text')
     if type(count) is not int or not 0 <= count < 2**31:
         raise ValueError(f'{file}: count is no number of stops')
     if isinstance(since, bool) or not isinstance(since, int | float) or not 0 <= since < 2**31:
-        raise ValueError(f'{file}: time is no time')
+        raise ValueError(f'{file}: time is not a time')
     return _printable(reason[:MAX_REASON]), arm, count, float(since)
 
 
@@ -248,7 +248,7 @@ def _load(file: Path) -> dict[str, Any]:
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(handle, 'rb') as opened:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise ValueError(f'{file} is no file')
+            raise ValueError(f'{file} is not a file')
         content = opened.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise ValueError(f'{file} is too long')
@@ -257,7 +257,7 @@ def _load(file: Path) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f'{file}: {error}') from None
     if not isinstance(data, dict):
-        raise ValueError(f'{file} is no object')
+        raise ValueError(f'{file} is not an object')
     return data
 
 

@@ -85,7 +85,7 @@ class StopLatch:
         self._state = Stop(bool(reason), reason, stored.count, stored.time or time.time())
         if stored.state == MOVING:
             self._state = Stop(False, '', stored.count, stored.time)
-            with suppress(OSError):  # the stored `moving` is no release either
+            with suppress(OSError):  # the stored `moving` is not a release either
                 self.stop(f'the executor ended while it executed {stored.reason}')
         return True
 

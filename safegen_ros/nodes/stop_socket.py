@@ -26,7 +26,7 @@ class StopSocket(Closing):
         stop: whether it worked, and what happened, as for `std_srvs/Trigger`; for any thread.
 
     Raises:
-        OSError: there can be no socket.
+        OSError: no socket can be made.
     """
 
     def __init__(self, path: Path, stop: Callable[[], tuple[bool, str]]) -> None:

@@ -389,7 +389,7 @@ def _compared(
 def of_atoms(formula: Condition) -> Literals | Junction:
     """The condition, for whoever is never asked about numbers that change."""
     if isinstance(formula, Numeric):
-        raise TypeError(f'{formula.text} is no condition on atoms')
+        raise TypeError(f'{formula.text} is not a condition on atoms')
     return formula
 
 

@@ -206,7 +206,7 @@ def _is_continuous(group: Group) -> bool:
 
 
 def _without_moment(reader: Reader, group: Group, what: str) -> PddlError:
-    """Why a list is no condition or effect of a moment."""
+    """Why a list is not a condition or effect of a moment."""
     head = group.head[:40] or 'a list'
     known = ('at start', 'over all', 'at end') if what == 'condition' else ('at start', 'at end')
     return reader.error(

@@ -167,7 +167,7 @@ def _read_value(reader: Reader, group: Group) -> Number:
 
 
 def _read_other(scope: Scope, section: Group, index: int, found: Initial) -> None:
-    """Reads what is no plain atom of fitting objects, and mostly has to refuse it.
+    """Reads what is not a plain atom of fitting objects, and mostly has to refuse it.
 
     Raises:
         PddlError: it is neither `(not ATOM)`, nor the value of a function, nor a timed literal.

@@ -29,7 +29,7 @@ _NUMBER = re.compile(r'[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,2})?')
 _LONGEST = 60  # characters of a number
 _ARITHMETIC = {
     '+': (2, inf, '2 or more'), '-': (1, 2, '1 or 2'), '*': (2, inf, '2 or more'), '/': (2, 2, '2'),
-}  # fmt: skip  # how many numbers each one takes; (- a b c) is no PDDL, and has no one meaning
+}  # fmt: skip  # how many numbers each one takes; (- a b c) is not PDDL and has no single meaning
 TOTAL_COST = 'total-cost'
 TOTAL_TIME = 'total-time'  # of a plan; every problem has it
 VIOLATED = 'is-violated'  # of a preference; how many of its instances are

@@ -259,7 +259,7 @@ def _clean(line: str) -> str | None:
     lead = _LEAD.match(line)
     rest = line[lead.end() :] if lead else line
     number = f'{lead["number"]}: ' if lead and lead['number'] and not _TIMED.match(rest) else ''
-    lasts = _LASTS.match(rest)  # the bracket of a duration is no mark
+    lasts = _LASTS.match(rest)  # the bracket of a duration is not a mark
     end = lasts.end() if lasts else 0
     bare = _BETWEEN.sub(' ', rest[:end] + rest[end:].rstrip(' \t\r"\'`*,[]{}'))
     for text, comments in ((line.strip(), True), (number + bare, False)):

@@ -61,7 +61,7 @@ def fact_of(text: str) -> Atom:
         function = f'({" ".join(told[1][1:-1].split())})'
         return value_fact(*told_value(('=', function, told[2])))
     if not re.fullmatch(r'\([^()]*[^()\s][^()]*\)', text):
-        raise ValueError(f'{text[:80]!a} is no ground atom')
+        raise ValueError(f'{text[:80]!a} is not a ground atom')
     return tuple(text[1:-1].split())
 
 

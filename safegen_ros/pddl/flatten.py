@@ -50,7 +50,7 @@ _MOST_WORK = 200_000  # parts that are put behind each other to make one step of
 
 
 class NotSequential(ValueError):
-    """What a durative action does to numbers at its two ends is no single step; says why."""
+    """What a durative action does to numbers at its two ends is not a single step; says why."""
 
 
 def flatten(action: DurativeAction) -> Action:

@@ -188,7 +188,7 @@ def read_atom(scope: Scope, group: Group) -> AtomFormula:
         known = names_text(sorted(domain.predicates))
         close = suggestion(head, (*domain.predicates, *CONNECTIVES))
         if head in domain.types:
-            close = f'it is a type, which is no predicate: declare ({head[:40]} ?x), too; '
+            close = f'it is a type, which is not a predicate: declare ({head[:40]} ?x), too; '
         raise scope.reader.error(
             group,
             f'predicate {head[:40]!r} is not declared in domain {domain.name[:40]}',

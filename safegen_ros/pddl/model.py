@@ -118,7 +118,7 @@ class Constraint:
         binding: the objects that stand for the variables of the `forall`s around it, in order,
             `(('?x', 'b1'), ...)`; what it says is in `arguments` already.
         place: `source:line:col` where it was written.
-        exact: its numbers as they are written, where one is no whole number of steps; else empty.
+        exact: its numbers as written, where one is not a whole number of steps; else empty.
             Where actions are durative they are seconds of the plan, and `times` is empty.
     """
 

@@ -107,7 +107,7 @@ class StopEvent:
 
 @dataclass(frozen=True, slots=True)
 class PhaseEvent:
-    """The execution is in a phase that is no step.
+    """The execution is in a phase that is not a step.
 
     Attributes:
         phase: 'verifying', 'preparing' or 'done'.

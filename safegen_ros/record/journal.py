@@ -213,7 +213,7 @@ def load_journal(path: Path) -> tuple[JournalEntry, ...]:
     """The events of a journal in order, also of one that is still being written.
 
     Raises:
-        RecordError: it is no journal, or is damaged or rewritten; the message names the entry.
+        RecordError: it is not a journal, or is damaged or rewritten; the message names the entry.
         OSError: the file cannot be read.
     """
     return load_signed(path)[0]
@@ -229,7 +229,7 @@ def load_signed(path: Path) -> tuple[tuple[JournalEntry, ...], Signer]:
 @contextmanager
 def _to_read(path: Path) -> Iterator[sqlite3.Connection]:
     if not S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
-        raise RecordError(f'{path}: is no file')
+        raise RecordError(f'{path}: is not a file')
     path.open('rb').close()  # for an error that says why
     with _named(path):
         uri = f'file:{quote(str(path.absolute()))}?mode=ro'
@@ -286,9 +286,9 @@ def _named(path: Path) -> Iterator[None]:
         raise RecordError(
             f'{path}: the journal cannot be used: {error}: check the disk and who owns the file'
         ) from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite quotes may be no text
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite quotes may not be text
         raise RecordError(
-            f'{path}: is no journal, or is damaged: {error}: restore it from a copy'
+            f'{path}: is not a journal, or is damaged: {error}: restore it from a copy'
         ) from error
 
 
@@ -346,7 +346,7 @@ def _read(
         if not database.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0]:
             raise EmptyJournalError(f'{path}: is empty: its process ended before it wrote anything')
         if application != APPLICATION_ID:
-            raise RecordError(f'{path}: is no journal of a run')
+            raise RecordError(f'{path}: is not a journal of a run')
         if version not in _SELECT:
             raise RecordError(
                 f'{path}: has format {version}, and this version reads 1 to {FORMAT}: '

@@ -237,7 +237,7 @@ def _read(
         data = dict(entry.data)
         goal = data.pop(GOAL_ID, '')
         if not isinstance(goal, str):
-            raise RecordError(f'{path}: entry {entry.number}: {goal!r} is no id of a goal')
+            raise RecordError(f'{path}: entry {entry.number}: {goal!r} is not an id of a goal')
         entry = replace(entry, data=data)
         checked.append((goal, entry, read_event(path, entry)))
     for goal, entry, event in checked:

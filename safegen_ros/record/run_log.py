@@ -109,7 +109,7 @@ def load_run(folder: Path) -> KeptRun:
         raise RecordError(f'{path}: holds no entry: its process ended before it wrote anything')
     first, *rest = (read_event(path, entry) for entry in entries)
     if not isinstance(first, TaskEvent):
-        raise RecordError(f'{path}: entry 0 is no task: this is no journal of a run')
+        raise RecordError(f'{path}: entry 0 is not a task: this is not a journal of a run')
     record = begin(first)
     for event in rest:
         record = advance(record, event)
@@ -128,7 +128,7 @@ def read_event(place: Path | str, entry: JournalEntry) -> Any:
         raise RecordError(f'{place}: entry {entry.number}: nothing here is called {entry.kind!r}')
     event = typed(kind, dict(entry.data), f'{place}: entry {entry.number}')
     if isinstance(event, TaskEvent) and not _is_time(event.started):
-        raise RecordError(f'{place}: entry {entry.number}: {event.started!a} is no time')
+        raise RecordError(f'{place}: entry {entry.number}: {event.started!a} is not a time')
     return event
 
 

@@ -126,7 +126,7 @@ def write_scene(path: Path, text: str) -> Scene:
     """Writes a scene file, once every slot and tower height in it is known to be reachable.
 
     Raises:
-        SceneError: it is no scene that can be used; nothing is written.
+        SceneError: it is not a scene that can be used; nothing is written.
     """
     part = path.with_name(f'.{path.name}.part')
     try:
@@ -155,7 +155,7 @@ def jog(arm: Arm, axis: str, distance: float, scene: Scene) -> None:
     """
     if not abs(distance) <= MAX_JOG:
         raise RobotError(
-            f'{1000 * distance:g} mm is no jog: at most {1000 * MAX_JOG:g} mm at a time',
+            f'{1000 * distance:g} mm is not a jog: at most {1000 * MAX_JOG:g} mm at a time',
             ErrorCode.LIMIT_VIOLATION,
         )
     joints = arm.joint_positions()

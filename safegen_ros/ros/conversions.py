@@ -320,7 +320,7 @@ def state_from_facts(facts: Sequence[str]) -> State:
     """The state of which a message tells the atoms.
 
     Raises:
-        SafegenError: one of them is no atom (`STATE_MISMATCH`).
+        SafegenError: one of them is not an atom (`STATE_MISMATCH`).
     """
     found = set()
     for fact in facts:
@@ -328,7 +328,7 @@ def state_from_facts(facts: Sequence[str]) -> State:
             found.add(fact_of(fact))
         except ValueError:
             raise SafegenError(
-                f'{fact[:80]!a} is observed, and is no ground atom: write one such as (on b1 b2)',
+                f'{fact[:80]!a} is observed, but is not a ground atom: write it as (on b1 b2)',
                 ErrorCode.STATE_MISMATCH,
             ) from None
     return frozenset(found)

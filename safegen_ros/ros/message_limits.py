@@ -16,7 +16,7 @@ from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.untrusted import hidden, unhidden
 
 MAX_NAME = 4096
-"""Most characters of a text that is no task and no plan: names, atoms, reasons."""
+"""Most characters of a text that is not a task or a plan: names, atoms, reasons."""
 
 MAX_ITEMS = 100_000
 """Most items of a list: steps, arguments or facts."""
@@ -68,7 +68,7 @@ def _check_sendable(value: Any, place: str) -> None:
 def cleaned(value: _Value) -> _Value:
     """The same message, changed in place: those characters stand as their numbers in it.
 
-    What is no message, text or list stays as it is.
+    What is not a message, text or list stays as it is.
     """
     if isinstance(value, str):
         return unhidden(value)  # type: ignore[return-value]  # a text is no other type

@@ -26,12 +26,12 @@ def check_parameter_file(path: str | Path) -> None:
     except OSError as error:
         raise ParameterFileError(f'{path}: cannot be read: {error.strerror}') from error
     except UnicodeDecodeError as error:
-        raise ParameterFileError(f'{path}: is no text in UTF-8') from error
+        raise ParameterFileError(f'{path}: is not text in UTF-8') from error
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, 'problem_mark', None)
         line = f':{mark.line + 1}' if mark else ''
         problem = getattr(error, 'problem', None) or str(error).split('\n')[0]
-        raise ParameterFileError(f'{path}{line}: is no YAML: {problem}') from error
+        raise ParameterFileError(f'{path}{line}: is not YAML: {problem}') from error
     if root is not None:
         _check_nodes(path, root)
 

@@ -77,7 +77,7 @@ def _converted(p: Parameter, value: object) -> object:
 def unknown_overrides(node: Node) -> str:
     """Parameters that were given to a node and that no node of the stack has, with their likes.
 
-    A file may set a parameter of another node for all of them (`/**`), which is no mistake.
+    A file may set a parameter of another node for all of them (`/**`), which is not a mistake.
     """
     known = set(node.get_parameters_by_prefix(''))
     unknown = sorted(n for n in _overrides(node) if not _is_known(n, known))

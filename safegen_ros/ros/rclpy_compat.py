@@ -121,7 +121,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
     start, with no goal: a client that hears it knows that its answers arrive, see `GoalClient`.
 
     A goal whose client has gone before it could be accepted stays `ACCEPTED` for ever in rclpy.
-    Here it is none of the `open_goals`.
+    Here it is not one of the `open_goals`.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -208,7 +208,7 @@ class GoalClient(ActionClient[Any, Any, Any]):
 
     @_lock.setter
     def _lock(self, other: Any) -> None:
-        """Leaves the lock as it is: that of the base class comes too late, and is no RLock."""
+        """Leaves the lock as it is: that of the base class comes too late, and is not an RLock."""
 
     async def execute(self, taken_data: Any) -> None:
         """See `ActionClient.execute`."""

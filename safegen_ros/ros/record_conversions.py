@@ -173,14 +173,14 @@ def event_from_msg(message: msg.RunEvent) -> tuple[str, Event]:
     """The goal, 32 hexadecimal digits or none, and the event of such a message.
 
     Raises:
-        RecordError: it is no event, as from another version.
+        RecordError: it is not an event, as from another version.
     """
     try:
         data = json.loads(message.data)
     except ValueError as error:
         raise RecordError(f'a published event cannot be read: {error}') from error
     if not isinstance(data, dict):
-        raise RecordError('a published event cannot be read: its data is no JSON object')
+        raise RecordError('a published event cannot be read: its data is not a JSON object')
     entry = JournalEntry(message.number, '', message.kind, data)
     goal = goal_id_text(message.goal_id)
     return '' if goal == _NO_GOAL else goal, read_event('a published event', entry)

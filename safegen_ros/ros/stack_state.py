@@ -63,7 +63,7 @@ def current_domain(environ: dict[str, str] | None = None) -> int:
 
 
 def absolute_namespace(text: str) -> str:
-    """The namespace of the option; raises `SafegenError` where it is no ROS name."""
+    """The namespace of the option; raises `SafegenError` where it is not a ROS name."""
     from rclpy.exceptions import InvalidNamespaceException
     from rclpy.validate_namespace import validate_namespace
 

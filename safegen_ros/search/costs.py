@@ -21,15 +21,15 @@ _MOST = 1_000_000  # of one step: Fast Downward adds costs up in 32 bits
 _SIGNS = {'increase': 1, 'decrease': -1}
 
 _Sum = dict[Atom, Fraction]
-"""A weighted sum of functions; the key `()` has what is no function."""
+"""A weighted sum of functions; the key `()` has what is not a function."""
 
 
 class NoStepCosts(SafegenError):
-    """The metric is no sum over the steps of a plan, or a number of it has no value."""
+    """The metric is not a sum over the steps of a plan, or a number of it has no value."""
 
     def __init__(self) -> None:
         super().__init__(
-            'the metric is no sum of fixed costs of the steps, none of them below 0: '
+            'the metric is not a sum of fixed costs of the steps, none of them below 0: '
             'take --route kairos, or leave out --optimal',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
@@ -39,7 +39,7 @@ class StepCosts:
     """What each step adds to the metric of a problem; 1 where it has none.
 
     Raises:
-        NoStepCosts: the metric is no weighted sum of functions that grow or fall by fixed numbers.
+        NoStepCosts: the metric is not a weighted sum of functions that change by fixed numbers.
     """
 
     def __init__(self, problem: Problem) -> None:

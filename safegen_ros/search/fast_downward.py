@@ -98,7 +98,7 @@ def solve_with_fast_downward(
         Unsolvable: there is none.
         SearchLimit: time or memory ran out.
         Canceled: the caller wants to stop.
-        NoStepCosts: an optimal plan is wanted, by a metric that is no sum over the steps.
+        NoStepCosts: an optimal plan is wanted, by a metric that is not a sum over the steps.
         SafegenError: Fast Downward is not installed or failed.
     """
     refuse_numbers(problem, 'Fast Downward', 'use --route kairos')

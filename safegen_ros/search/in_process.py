@@ -29,7 +29,7 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
 
     Args:
         optimal: whether to look for the best plan by the metric, or by the number of steps where
-            there is none. Where the metric is no sum of what steps cost, the plan is a shortest
+            there is none. Where the metric is not a sum of what steps cost, the plan is a shortest
             one, which the answer does not call optimal.
 
     Returns:

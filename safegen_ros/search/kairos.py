@@ -3,7 +3,7 @@
 """Solves problems with numbers, time or soft rules with Kairos, the planner of PlanSys2.
 
 Kairos reads our text of the problem, trajectory constraints included, and runs as a process of its
-own. It is no part of the proof: its plans are parsed and verified as those of a model are.
+own. It is not part of the proof: its plans are parsed and verified as those of a model are.
 
 Source: https://github.com/PlanSys2/kairos, version 1.0, from the Python package kairos-planner.
 """

@@ -124,7 +124,7 @@ class RuleBuilder:
         expiries: the facts that are true up to some time.
         urgent: the facts that have to be reached in time.
         impossible: the numbers of the actions that break a constraint wherever they are applied.
-        others: number of facts that are no atoms.
+        others: number of facts that are not atoms.
     """
 
     def __init__(self, task: SearchTask, budget: Budget) -> None:

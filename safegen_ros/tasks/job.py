@@ -99,7 +99,7 @@ def prove(
         verify: whose verdict on their text it is; None for that of the task.
 
     Raises:
-        SafegenError: they are no steps of this world (`PLAN_REFUSED`).
+        SafegenError: they are not steps of this world (`PLAN_REFUSED`).
     """
     answer = task.answer_of(steps, step_by_step=step_by_step)
     judge = verify or partial(task.verify, step_by_step=step_by_step)

@@ -227,7 +227,7 @@ def read_site(text: str, source: str) -> Site:
     approval = values['approval'].text('approval') if 'approval' in values else AS_ASKED
     if approval not in (ALWAYS, AS_ASKED):
         raise values['approval'].error(
-            f'{approval[:40]!a} is no approval', f'write {ALWAYS} or {AS_ASKED}'
+            f'{approval[:40]!a} is not an approval', f'write {ALWAYS} or {AS_ASKED}'
         )
     limit = 1.0
     if 'speed_limit' in values:
@@ -245,7 +245,7 @@ def read_site(text: str, source: str) -> Site:
 def _rules(name: str, about: Placed) -> list[SiteRule]:
     if name not in domain_files():
         raise about.error(
-            f'{name[:40]!a} is no built-in domain', f'use one of {" ".join(domain_files())}'
+            f'{name[:40]!a} is not a built-in domain', f'use one of {" ".join(domain_files())}'
         )
     domain = builtin_domain(name)
     values = about.mapping(f'domain {name}', ('objects', 'constraints'))
@@ -294,7 +294,7 @@ def _objects(about: Placed, domain: Domain) -> Mapping[str, str]:
             name = each.text('an object')
             known = name in found or name in domain.constants
             if known or not _OBJECT.fullmatch(name) or name.startswith(_STRANGER):
-                what = 'stands here twice' if known else 'is no name of an object'
+                what = 'stands here twice' if known else 'is not a name of an object'
                 raise each.error(f'{name[:40]!a} {what}', 'write lower-case names, each once')
             found[name] = kind
     return found
@@ -312,7 +312,7 @@ def _boxes(about: Placed) -> tuple[KeepOut, ...]:
                 raise item.error(f'the box has no {key}', 'give name, min and max')
         name = values['name'].text('name')
         if not _OBJECT.fullmatch(name) or name in boxes:
-            raise values['name'].error(f'{name[:40]!a} is no name, or is used', 'name it uniquely')
+            raise values['name'].error(f'{name[:40]!a} is not a name, or is taken', 'use another')
         low, high = _point(values['min'], 'min'), _point(values['max'], 'max')
         if not all(b - a >= 0.001 for a, b in zip(low, high, strict=True)):
             raise values['max'].error('max is not above min', 'make each edge 1 mm or longer')
@@ -340,6 +340,6 @@ def _senders(about: Placed) -> frozenset[str]:
     for item in about.items('senders'):
         name = item.text('a sender')
         if not KEY_NAME.fullmatch(name) or name == INSTALLATION:
-            raise item.error(f'{name[:40]!a} is no name of a key', 'see the operators file')
+            raise item.error(f'{name[:40]!a} is not a name of a key', 'see the operators file')
         names.add(name)
     return frozenset(names)

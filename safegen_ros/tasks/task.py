@@ -125,7 +125,7 @@ class ActionTask(Protocol):
         """The text of steps, as `verify` reads it.
 
         Raises:
-            SafegenError: they are no steps of this world (`PLAN_REFUSED`).
+            SafegenError: they are not steps of this world (`PLAN_REFUSED`).
         """
         ...
 

@@ -126,7 +126,7 @@ def load_pairs(
     Raises:
         ConfigError: the dataset cannot be trained on, see `training_rows`, or no pair is short
             enough.
-        BackendError: the model's `safegen.json` is no good.
+        BackendError: the model's `safegen.json` cannot be used.
     """
     style, formats = load_style(config.model.base), config.data.formats
     found = []

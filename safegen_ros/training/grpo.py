@@ -62,7 +62,7 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
 
     Raises:
         ConfigError: the recipe wants what there is not, or no prompt is short enough.
-        SafegenError: the dataset or the model is no good.
+        SafegenError: the dataset or the model cannot be used.
     """
     grpo = config.grpo or GrpoConfig()
     if grpo.vllm and importlib.util.find_spec('vllm') is None:

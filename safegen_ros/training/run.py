@@ -101,7 +101,7 @@ def train(
 
     Raises:
         ConfigError: the recipe cannot be used, or the folder holds another run.
-        SafegenError: the dataset or the model is no good, or memory or disk ran out.
+        SafegenError: the dataset or the model cannot be used, or memory or disk ran out.
     """
     config = load_config(config_path)
     if stage and config.stage != stage:

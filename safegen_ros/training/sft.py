@@ -201,7 +201,7 @@ def sft_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> SFTTrai
     """The trainer of a recipe of stage `sft`.
 
     Raises:
-        SafegenError: the dataset or the model is no good.
+        SafegenError: the dataset or the model cannot be used.
     """
     if config.model.network is not None:
         return WordTrainer(world.material(), config, out)

@@ -168,7 +168,7 @@ class SharedPrefixTrainer(LossesTrainer):
         out: the folder of the run.
 
     Raises:
-        SafegenError: the dataset or the model is no good.
+        SafegenError: the dataset or the model cannot be used.
     """
 
     def __init__(self, config: TrainConfig, world: TrainingWorld, out: Path) -> None:

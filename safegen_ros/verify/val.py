@@ -5,7 +5,7 @@
 VAL judges the readable prefix of a plan, ends with exit status 0 on some errors and drops a
 malformed `:constraints` section without a word. So it is only ever given what our own reader has
 accepted and our own writer has written, put so that its known faults do not matter (`val_faults`),
-and its output is read strictly: what is not understood is no opinion.
+and its output is read strictly: what is not understood is not an opinion.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _INAPPLICABLE = re.compile(
     r'|\(.*(assigns to expression .* twice|both assigns to and updates expression .*)$)',
     re.MULTILINE,
 )
-# Names in what VAL is given have a prefix, so a fact that it prints is none of these. It breaks the
-# line behind a quantified formula.
+# Names for VAL have a prefix, so no fact that it prints equals one of these. It breaks the line
+# behind a quantified formula.
 _BROKEN = re.compile(
     r'^(Failure to satisfy:|Failed to meet deadline on|Condition failed$'
     r'|Constraint violated by satisfaction of)|(?<![\w-])satisfied without\s',

@@ -38,7 +38,7 @@ def verify(problem: Problem, plan: Plan | str, tick: Callable[[], None] = no_tic
         tick: as of `AtomTable`.
 
     Returns:
-        The verdict; a text that is no plan is a `FORMAT_ERROR`, not an exception.
+        The verdict; a text that is not a plan is a `FORMAT_ERROR`, not an exception.
     """
     return Validator(problem, tick).verify(plan)
 
@@ -151,7 +151,7 @@ class Validator:
         return self._not_a_step(steps) or proof.verify(steps)
 
     def _follow(self, place: _Place, step: Step) -> _Place | None:
-        """Where a step leads; None when it is no action of the problem or does not apply."""
+        """Where a step leads; None when it is not an action of the problem or does not apply."""
         try:
             action = self._grounder.action(step)
         except (KeyError, ValueError):
@@ -206,7 +206,7 @@ class Validator:
         return Verdict(Category.SUCCESS, reason, -1, at.index, 1.0)
 
     def _not_a_step(self, plan: Plan, first: int = 0) -> Verdict | None:
-        """The verdict on a plan with a step, from the first on, that is no action."""
+        """The verdict on a plan with a step, from the first on, that is not an action."""
         if self._grounder.are_known(plan.steps[first:]):
             return None
         for index in range(first, len(plan)):

@@ -140,7 +140,7 @@ def test_a_result_that_no_run_can_have_is_refused(
     status, out, error = safegen('runs', 'list', '--result', result)
     told = ' '.join(error.replace('│', ' ').split())
     assert (status, out) == (2, '')
-    assert 'is no end of a run' in told
+    assert 'is not an end of a run' in told
     assert f'{hint}use success, failed, goal_not_reached, running' in told
 
 
@@ -152,7 +152,7 @@ def test_a_broken_run_is_listed_with_its_error_and_hides_no_other(
     assert status == 2
     assert 'UNREADABLE' in out
     assert 'SUCCESS' in out
-    assert f'{SECOND}/{JOURNAL}: is no journal, or is damaged' in error
+    assert f'{SECOND}/{JOURNAL}: is not a journal, or is damaged' in error
     (values,) = _lines(safegen('runs', 'list', '--json', '--result', 'unreadable')[1])
     assert 'is damaged' in values['message']
 

@@ -67,9 +67,9 @@ def test_a_changed_run_is_refused(safegen: CommandLine, tmp_path: Path) -> None:
         ({'verdict': 'SAFETY_VIOLATION'}, 'played again it ends with SUCCESS'),
         ({'answers': values['answers'][:5]}, 'played again'),
         ({'answers': 'none'}, 'must be of type list'),
-        ({'task': 'sweep'}, 'is no task'),
+        ({'task': 'sweep'}, 'is not a task'),
         ({'more': 1}, 'its keys must be'),
-        ({'setting': 'half'}, 'is no setting'),
+        ({'setting': 'half'}, 'is not a setting'),
         ({'shield': 'paper'}, 'shield is unknown'),
         ({'steps': 0}, 'steps must be from 1'),
     ):

@@ -81,7 +81,7 @@ def test_where_nobody_has_a_plan_nothing_moves(
     [
         (('nowhere.pddl',), 'nowhere.pddl'),
         ((EXAMPLE, '--strategy', 'luck'), "'luck' is no planner"),
-        ((EXAMPLE, '--cell', 'table'), "'table' is no cell"),
+        ((EXAMPLE, '--cell', 'table'), "'table' is not a cell"),
     ],
 )
 def test_what_cannot_be_asked_leaves_no_record(

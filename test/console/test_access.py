@@ -93,7 +93,7 @@ def test_a_token_comes_from_a_file_that_others_cannot_read(tmp_path: Path) -> No
 
 @pytest.fixture(scope='module')
 def port() -> Iterator[int]:
-    """Of a server with a token, reached by a name that is no loopback."""
+    """Of a server with a token, reached by a name that is not a loopback."""
     server = serve(Gate('0.0.0.0', TOKEN), 0)
     yield server.get_port()
     server.stop()

@@ -222,8 +222,8 @@ def test_the_operators_file(alice: KeyPair, tmp_path: Path) -> None:
     for text, why in (
         ('', 'has no keys'),
         ('alice operator', ':1:1: not a name'),
-        (f'alice king {key}', ":1:7: 'king' is no role"),
-        (f'Alice operator {key}', ":1:1: 'Alice' is no name"),
+        (f'alice king {key}', ":1:7: 'king' is not a role"),
+        (f'Alice operator {key}', ":1:1: 'Alice' is not a name"),
         ('alice operator ssh-ed25519 AAAA', ':1:16: not an OpenSSH public key'),
         (f'alice operator {key}\nbob sender {key}', ':2:1: bob or its key stands here twice'),
         (f'installation sender {key}', ':1:1: installation has a name'),

@@ -39,8 +39,8 @@ def test_a_slash_parts_words_of_which_any_is_said(domain: Domain, tmp_path: Path
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('ways: {stord: [x]}', r":1:8: 'stord' is no predicate of the domain"),
-        ('wayz: {}', "'wayz' is no key of a lexicon: did you mean 'ways'"),
+        ('ways: {stord: [x]}', r":1:8: 'stord' is not a predicate of the domain"),
+        ('wayz: {}', "'wayz' is not a key of a lexicon: did you mean 'ways'"),
         ('ways: {stored: [{say: [x], agent: first}]}', 'agent must be a whole number'),
         ('ways: {stored: x}', 'stored must be a list'),
     ],

@@ -78,8 +78,8 @@ def test_a_value_of_json_knows_its_place_and_that_of_its_name() -> None:
     [
         ('a: 1\na: 2', (2, 1), "'a' stands here twice"),
         ('a: &x 1\nb: *x', (2, 4), 'an alias'),
-        ('1: 2', (1, 1), 'a key that is no text'),
-        ('yes: 2', (1, 1), 'a key that is no text'),
+        ('1: 2', (1, 1), 'a key that is not a text'),
+        ('yes: 2', (1, 1), 'a key that is not a text'),
         ('a: 2020-13-45', (1, 4), 'a value that cannot be read'),
         ('a: .inf', (1, 4), 'a number that is too large'),
         ('a: !!python/name:os.system', (1, 4), 'could not determine'),

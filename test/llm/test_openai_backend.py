@@ -60,8 +60,8 @@ def failure(backend: OpenAIBackend, sampling: Sampling = DRAWN) -> str:
     [
         ('half', 'ended in the middle of the answer'),
         ('cut', 'the connection broke in the middle of the answer'),
-        ('no-json', 'is no JSON'),
-        ('deep', 'is no JSON'),
+        ('no-json', 'is not JSON'),
+        ('deep', 'is not JSON'),
         ('no-object', 'not in the protocol of OpenAI'),
         ('no-choices', 'not in the protocol of OpenAI'),
         ('no-delta', 'not in the protocol of OpenAI'),

@@ -93,7 +93,7 @@ def endings(client: Client) -> Iterator[Endings]:
 
 @pytest.fixture
 def safegen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
-    """The verbs of an operator; a busy machine is no reason to call a node or its news missing."""
+    """The verbs of an operator; a busy machine does not make a node or its news missing."""
     monkeypatch.setattr(operator_verbs, 'DISCOVERY_S', WAIT_S)
     monkeypatch.setattr(stack_status, 'DISCOVERY_S', WAIT_S)
     monkeypatch.setattr(stack_status, 'LATCHED_S', WAIT_S)

@@ -266,7 +266,7 @@ def test_bad_updates_of_parameters_are_refused_with_the_reason(client: Client) -
     assert 'out of range' in planner.why_not('max_attempts', 0)
     assert 'Wrong parameter type' in planner.why_not('max_attempts', 'many')
     assert 'parameters are read when the node is configured' in planner.why_not('seed', 3)
-    assert "'table' is none of: twin, symbolic, mycobot" in executor.why_not('cell', 'table')
+    assert "'table' is not one of: twin, symbolic, mycobot" in executor.why_not('cell', 'table')
     assert f'the limit of {MAX_TEXT:,}' in executor.why_not('scene_file', 'x' * (MAX_TEXT + 1))
     (seed,) = planner.ask('get_parameters', ['seed']).values
     assert seed == ParameterValue(type=2, integer_value=0)

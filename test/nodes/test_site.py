@@ -177,7 +177,7 @@ def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
 @pytest.mark.parametrize(
     ('node', 'text', 'why'),
     [
-        ('validator', 'approval: never', "'never' is no approval"),
+        ('validator', 'approval: never', "'never' is not an approval"),
         ('executor', 'senders: [alice]', 'without operators_file the sender of a goal is unknown'),
     ],
 )

@@ -231,7 +231,7 @@ def test_cancel_of_a_plan_while_a_block_is_held_and_then_another_goal(
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_CANCELED
     assert goal.status == endings.of(goal) == GoalStatus.STATUS_CANCELED
     assert 1 <= result.steps_done < len(LONG_PLAN)
-    assert operator.listener.reason == ''  # a cancel is no stop
+    assert operator.listener.reason == ''  # a cancel is not a stop
     motion.assert_ended_with(result)
     _assert_three_runs(client)
 

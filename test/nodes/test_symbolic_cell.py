@@ -169,9 +169,9 @@ def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> No
 @pytest.mark.parametrize(
     ('node', 'setting', 'message'),
     [
-        ('executor', 'cell:=table', "'table' is none of: twin, symbolic"),
+        ('executor', 'cell:=table', "'table' is not one of: twin, symbolic"),
         ('planner', 'strategy:=model,luck', "'luck' is no planner: name one or more of model"),
-        ('planner', 'feedback:=praise', "parameter feedback: 'praise' is none of: binary"),
+        ('planner', 'feedback:=praise', "parameter feedback: 'praise' is not one of: binary"),
     ],
 )
 def test_a_setting_that_there_is_not_starts_nothing(node: str, setting: str, message: str) -> None:

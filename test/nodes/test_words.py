@@ -66,7 +66,7 @@ def run(
 ) -> tuple[Any, Feedback, KeptRun]:
     """The result of the request, its feedback, and what the planner has written down.
 
-    An operator answers as soon as a plan waits; that no plan waits is no fault here.
+    An operator answers as soon as a plan waits; that no plan waits is not a fault here.
     """
     answered = threading.Event()
     feedback = Feedback()

@@ -225,7 +225,7 @@ def test_an_error_that_is_done_with_leaves_nothing_behind(text: str) -> None:
         ('(define (domain d) // types\n)', 'a comment begins with ;'),
         (
             '(define (domain d) (:types box) (:predicates (p)) (:action a :effect (box b)))',
-            'it is a type, which is no predicate: declare (box ?x), too',
+            'it is a type, which is not a predicate: declare (box ?x), too',
         ),
     ],
 )

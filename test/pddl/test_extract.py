@@ -206,7 +206,7 @@ def test_all_steps_are_taken_or_none(
         except PlanFormatError:
             continue
         found = str(plan).split('\n')
-        # a letter more may make another name of one, which is no action of the problem
+        # a letter more may make another name of one, which is not an action of the problem
         assert len(found) == len(whole)
         if mutated == text:
             assert found == whole

@@ -97,7 +97,7 @@ def test_runs_are_listed_newest_first_and_one_that_is_broken_hides_no_other(
     assert [each.folder for each in listed] == folders[::-1]
     assert [each.kept is None for each in listed] == [True, True, False, False]
     assert 'there is no journal in this folder' in listed[0].error
-    assert 'is no journal' in listed[1].error
+    assert 'is not a journal' in listed[1].error
     assert list(list_runs(tmp_path / 'none')) == []
 
 
@@ -137,7 +137,7 @@ def test_a_run_that_began_at_no_time_hides_no_other(tmp_path: Path, start: str) 
     with Journal(folder / JOURNAL) as journal:
         journal.append('task', **plain(TaskEvent('x', start, task_record(TASK, 'a test', ''))))
     broken, kept = list_runs(tmp_path)
-    assert 'is no time' in broken.error
+    assert 'is not a time' in broken.error
     assert kept.kept is not None
 
 
@@ -211,7 +211,7 @@ def test_a_journal_that_begins_with_no_task_is_no_run(tmp_path: Path) -> None:
         with pytest.raises(RecordError, match='holds no entry'):
             load_run(folder)
         journal.append('end', error='NONE', message='')
-    with pytest.raises(RecordError, match='entry 0 is no task'):
+    with pytest.raises(RecordError, match='entry 0 is not a task'):
         load_run(folder)
 
 

@@ -251,7 +251,7 @@ def test_a_value_of_another_type_or_form_is_damage(tmp_path, column, value, kept
 def test_what_is_no_file_is_no_journal(tmp_path):
     path = tmp_path / 'journal.db'
     os.mkfifo(path)
-    with pytest.raises(RecordError, match='is no file'):
+    with pytest.raises(RecordError, match='is not a file'):
         load_journal(path)
 
 
@@ -339,7 +339,7 @@ def test_damage_that_cannot_be_quoted_is_named(tmp_path):
     ('content', 'words'),
     [
         (b'', 'is empty: its process ended before it wrote anything'),
-        (b'no database at all, but long enough to be looked at ' * 20, 'is no journal'),
+        (b'no database at all, but long enough to be looked at ' * 20, 'is not a journal'),
     ],
 )
 def test_another_file_is_no_journal(tmp_path, content, words):
@@ -354,7 +354,7 @@ def test_another_database_is_no_journal(tmp_path):
     with closing(sqlite3.connect(path)) as database:
         database.execute('CREATE TABLE entry (number)')
     for use in (load_journal, Journal):
-        with pytest.raises(RecordError, match='is no journal of a run'):
+        with pytest.raises(RecordError, match='is not a journal of a run'):
             use(path)
     with pytest.raises(FileNotFoundError):
         load_journal(tmp_path / 'none.db')

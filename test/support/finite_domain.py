@@ -18,7 +18,7 @@ from safegen_ros.search.sas import Axiom, Fact, SasEffect, SasOperator, SasTask,
 class Translator:
     """Writes all ground actions of a small problem as operators over finite-domain variables.
 
-    A condition that is no conjunction of facts becomes a derived variable with axioms, as the
+    A condition that is not a conjunction of facts becomes a derived variable with axioms, as the
     translator of Fast Downward may write it.
 
     Args:

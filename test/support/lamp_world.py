@@ -53,7 +53,7 @@ class LampTask(OtherWorld):
         lit, words = set(self.lit), answer.split()
         for number, lamp in enumerate(words):
             if lamp not in LAMPS:
-                return Verdict(Category.FORMAT_ERROR, f'{lamp!a} is no lamp', number)
+                return Verdict(Category.FORMAT_ERROR, f'{lamp!a} is not a lamp', number)
             if lamp in lit:
                 reason = f'{lamp} is lit already'
                 return Verdict(Category.PRECONDITION_VIOLATION, reason, number, len(words))
@@ -134,7 +134,7 @@ class LampCell(PacedCell):
 def lamp_of(step: ConcurrentStep) -> str:
     [(name, arguments)] = step
     if name != 'light' or len(arguments) != 1:
-        raise refused(f'{name[:40]} is no action of a lamp')
+        raise refused(f'{name[:40]} is not an action of a lamp')
     return arguments[0]
 
 

@@ -203,7 +203,7 @@ def constraint(rng: random.Random, domain: Domain, names: Mapping[str, str]) -> 
     times = tuple(rng.randint(0, LATEST) for _ in range(numbers))
     if operator == 'hold-during':
         begin = min(times)
-        times = (begin, max(*times, begin + 1))  # an empty window is no constraint
+        times = (begin, max(*times, begin + 1))  # an empty window is not a constraint
     return Constraint(operator, tuple(formula(rng, domain, names) for _ in range(count)), times)
 
 

@@ -89,7 +89,7 @@ def problem(rng: random.Random, numbers: bool = False) -> Problem:
     domain = replace(found.domain, actions=flat, durative=durative)
     if not durative:
         return problem(rng, numbers)
-    windows = ('hold-during', 'hold-after')  # of which VAL is no judge either
+    windows = ('hold-during', 'hold-after')  # of which VAL is not a judge either
     constraints = tuple(
         _in_seconds(c) for c in found.constraints if c.operator not in windows or rng.random() < 0.2
     )

@@ -106,7 +106,7 @@ def test_a_dataset_that_is_not_what_its_manifest_says(dataset: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     ('text', 'message'),
-    [(None, 'there is no such file'), ('', 'holds no rows'), ('{}\n', 'is no row')],
+    [(None, 'there is no such file'), ('', 'holds no rows'), ('{}\n', 'is not a row')],
 )
 def test_what_is_no_dataset(tmp_path: Path, text: str | None, message: str) -> None:
     if text is not None:

@@ -86,11 +86,11 @@ def test_rows_that_are_too_long_are_left_out(folder: Path) -> None:
 @pytest.mark.parametrize(
     ('line', 'message'),
     [
-        ('{"prompt": "a"}', 'is no row'),
-        ('{"prompt": "a", "completion": 1}', 'is no row'),
-        ('{"prompt": "a", "completion": "b", "more": 1}', 'is no row'),
+        ('{"prompt": "a"}', 'is not a row'),
+        ('{"prompt": "a", "completion": 1}', 'is not a row'),
+        ('{"prompt": "a", "completion": "b", "more": 1}', 'is not a row'),
         ('{"prompt": "a", "completion": "b", "bucket": "huge"}', 'bucket is'),
-        ('["a"]', 'is no row'),
+        ('["a"]', 'is not a row'),
         ('{', 'train.jsonl'),
     ],
 )

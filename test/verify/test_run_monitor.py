@@ -116,7 +116,7 @@ DRAINED = read_problem(
         ('(= (battery) 14.9)', ErrorCode.STATE_MISMATCH, 'missing (= (battery) 15), unexpected'),
         ('(= (battery) 9)', ErrorCode.MONITOR_VIOLATION, '(>= (battery) 10)) ((battery) is 9)'),
         ('', ErrorCode.MONITOR_VIOLATION, '((battery) has no value)'),
-        ('(= (load) 1)', ErrorCode.STATE_MISMATCH, '(= (load) 1) is observed, and is no atom'),
+        ('(= (load) 1)', ErrorCode.STATE_MISMATCH, '(= (load) 1) is observed, and is not an atom'),
     ],
 )
 def test_numbers_are_observed_exactly(battery: str, code: ErrorCode | None, words: str) -> None:

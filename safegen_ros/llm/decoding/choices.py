@@ -84,7 +84,7 @@ class StepChoices:
         """Goes on with one of the choices; blanks around it do not count.
 
         Raises:
-            BackendError: it is none of them; nothing has changed.
+            BackendError: it is not one of them; nothing has changed.
         """
         found = self._choices.get(answer.strip())
         if found is None:

@@ -67,7 +67,7 @@ def _inline(value: Any) -> Any:
     """Text of a model or client that cannot break out of its line or cell."""
     if hasattr(value, '__html__'):
         return value
-    # Within a word, `_` is no mark of Markdown.
+    # Within a word, `_` is not a mark of Markdown.
     marks = r'[\\`*|<>\[\]]|(?<!\w)_|_(?!\w)'
     return Fit(re.sub(marks, r'\\\g<0>', ' '.join(str(value).split())))
 

@@ -64,7 +64,7 @@ class WorldFrame:
 
 
 def problem_of(record: RunRecord) -> Problem | None:
-    """The problem of a run; None where it is no PDDL, or cannot be read any more."""
+    """The problem of a run; None where it is not PDDL, or cannot be read any more."""
     return _problem(record.task)
 
 

@@ -78,7 +78,7 @@ def model_words(model: ModelRecord) -> str:
 
 
 def ending(record: RunRecord) -> str:
-    """Why a run was no success; a code that says nothing is left out."""
+    """Why a run was not a success; a code that says nothing is left out."""
     if record.error_code is ErrorCode.UNKNOWN:
         return record.message or 'no end was recorded'
     if record.error_code is not ErrorCode.NONE:

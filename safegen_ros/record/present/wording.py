@@ -120,7 +120,7 @@ def verdict_words(problem: Problem | None, attempt: AttemptRecord) -> str:
     """Why an attempt was refused, or that it was proved.
 
     Args:
-        problem: what was planned for; None where it is not known, or is no PDDL.
+        problem: what was planned for; None where it is not known, or is not PDDL.
         attempt: the attempt.
     """
     verdict = attempt.verdict

@@ -118,7 +118,7 @@ def parse_request(line: bytes) -> Request:
     """Reads one line of a client, without its end.
 
     Raises:
-        AgentError: it is no request: `line_too_long`, `not_json`, `unknown_op` or `bad_field`.
+        AgentError: it is not a request: `line_too_long`, `not_json`, `unknown_op` or `bad_field`.
     """
     if len(line) >= MAX_LINE:
         raise AgentError('line_too_long', f'a line is at most {MAX_LINE} bytes long')

@@ -168,7 +168,7 @@ class Session:
                     self._writer.refuse(error)
                     bad += 1
                     if bad >= MAX_BAD_LINES:
-                        return f'{bad} lines in a row were no requests'
+                        return f'{bad} lines in a row were not requests'
                     continue
                 bad, late = 0, False
                 heard.timeout_s = self._timeout

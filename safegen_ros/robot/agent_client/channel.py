@@ -135,7 +135,7 @@ class LocalChannel:
                 start_new_session=True,
             )
         self.pid = self._process.pid
-        # So that it is no zombie afterwards.
+        # So that it is not a zombie afterwards.
         threading.Thread(target=self._process.wait, name='agent end', daemon=True).start()
 
     def send(self, data: bytes) -> None:

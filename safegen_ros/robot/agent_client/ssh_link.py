@@ -196,7 +196,7 @@ def _private_key(address: SshAddress) -> paramiko.PKey:
     """The key of the user.
 
     Raises:
-        RobotError: the file is missing or is no private key.
+        RobotError: the file is missing or is not a private key.
         paramiko.PasswordRequiredException: it has a passphrase.
     """
     path = _readable(address, address.key_file, 'key')
@@ -211,7 +211,7 @@ def _private_key(address: SshAddress) -> paramiko.PKey:
             raise paramiko.PasswordRequiredException(str(error)) from error
         raise _unreachable(
             address,
-            f'key_file {path} is no private key that can be read: name another, or make one: '
+            f'key_file {path} is not a private key that can be read: name another, or make one: '
             f"ssh-keygen -t ed25519 -N '' -f NEW_FILE",
         ) from error
 

@@ -132,8 +132,8 @@ class SymbolicCell:
         The plan begins with the preparation, or where the action before it ended.
 
         Raises:
-            RobotError: something of it is no action (`UNSUPPORTED_SCENE`), or what it or an action
-                that runs needs does not hold (`MONITOR_VIOLATION`).
+            RobotError: a part of it is not an action (`UNSUPPORTED_SCENE`), or a condition of it or
+                of a running action does not hold (`MONITOR_VIOLATION`).
             Canceled: the cell was stopped; nothing has happened then.
         """
         self._check_ready()

@@ -289,7 +289,7 @@ class Firmware:
 def _joint(payload: bytes) -> int:
     """The index of the joint, or axis, that a payload begins with."""
     if not 1 <= payload[0] <= 6:
-        raise ValueError(f'{payload[0]} is no joint')
+        raise ValueError(f'{payload[0]} is not a joint')
     return payload[0] - 1
 
 

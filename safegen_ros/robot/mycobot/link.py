@@ -94,7 +94,7 @@ class Wire:
         """Writes one frame, after all that came in before it was thrown away.
 
         Raises:
-            RobotError: it is no frame that may leave, a limit is broken, or the port takes nothing.
+            RobotError: the frame may not leave, a limit is broken, or the port takes nothing.
             Canceled: it moves the arm or switches the tool, and the gate is shut.
             Interrupted: a stop has to leave first.
         """

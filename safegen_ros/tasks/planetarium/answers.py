@@ -101,7 +101,7 @@ def conformed(draft: ProblemDraft, domain: Domain, *, tolerant: bool = False) ->
         if kinds is None or len(kinds) != len(atom) - 1:
             raise UnreadableAnswer(
                 Grade.UNKNOWN_PREDICATE,
-                f'{_shown(atom)} is no atom of domain {domain.name}: '
+                f'{_shown(atom)} is not an atom of domain {domain.name}: '
                 f'{suggestion(atom[0], domain.predicates)}it has {_signatures(domain)}',
             )
     declared = any(draft.objects.values())
@@ -224,7 +224,7 @@ class _Drafting:
                 raise self._beyond(section)
             if section.head not in _SECTIONS:
                 raise reader.error(
-                    section, f'{section.head[:40]!r} is no section of a problem',
+                    section, f'{section.head[:40]!r} is not a section of a problem',
                     f'{suggestion(section.head, _SECTIONS)}sections are {" ".join(_SECTIONS)}',
                 )  # fmt: skip
             if section.head in found:

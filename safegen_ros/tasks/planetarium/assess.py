@@ -31,7 +31,7 @@ class AnswerAssessment:
 
     Attributes:
         finding: the first thing that is wrong with it, or that nothing is.
-        problem: the problem that was read; None where there is none of the domain.
+        problem: the problem that was read; None where none is of the domain.
     """
 
     finding: Grade

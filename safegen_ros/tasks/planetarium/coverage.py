@@ -63,7 +63,7 @@ def left_out(request: Request, problem: Problem) -> str:
         known = set(problem.objects)
         named = [name for name in _LIKE_A_NAME.findall(text) if name not in known]
         if named:
-            return f'the request names {named[0]!r}, which is no object of it'
+            return f'the request names {named[0]!r}, which is not an object of it'
         return _rule_left_out(text, problem, ('not', 'before', 'except', 'while', 'after'))
     for name in _names(text, problem.objects):
         if name not in used:

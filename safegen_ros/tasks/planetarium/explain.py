@@ -92,7 +92,7 @@ def explain(
         time_limit_s: wall-clock limit [s]; afterwards the objects go together as they do then.
 
     Raises:
-        SafegenError: the domains differ, or a goal is no conjunction of literals.
+        SafegenError: the domains differ, or a goal is not a conjunction of literals.
     """
     if wanted.domain.predicates != found.domain.predicates:
         raise SafegenError(

@@ -57,7 +57,7 @@ _UNREADABLE = frozenset(
 
 
 class UnreadableAnswer(SafegenError):
-    """An answer that is no problem of its domain, with what is wrong with it."""
+    """An answer that is not a problem of its domain, with what is wrong with it."""
 
     def __init__(self, finding: Grade, message: str) -> None:
         super().__init__(message, ErrorCode.BAD_PDDL)

@@ -159,9 +159,9 @@ def _without_rules(request: Request) -> str:
     if not left:
         return text
     raise SafegenError(
-        f'what is said with {left[0]!r} is no rule that can be read, and the model that translates '
-        'understands none: say it in the words of docs/constraints.md, in a sentence of its own, '
-        'or formally (--constraints)',
+        f'the words with {left[0]!r} are not a rule that can be read, and the translating model '
+        'understands no rules: write a separate sentence in the words of docs/constraints.md, '
+        'or PDDL (--constraints)',
         ErrorCode.TRANSLATION_FAILED,
     )
 

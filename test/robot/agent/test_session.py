@@ -341,7 +341,7 @@ def test_an_arm_that_cannot_be_released_is_not_called_held(
 def test_garbage_in_mid_motion_holds_the_arm(opened: Client) -> None:
     opened.move_slowly()
     opened.send(b'\xff\x00 garbage\n' * MAX_BAD_LINES)
-    assert opened.ended() == f'{MAX_BAD_LINES} lines in a row were no requests'
+    assert opened.ended() == f'{MAX_BAD_LINES} lines in a row were not requests'
     opened.assert_held()
 
 

@@ -75,7 +75,7 @@ CASES = {
         'floor-tile', _FLOOR, f'{_STRIP} (robot-at r t1) (available-color a)',
         '(robot-at r t2)', '(robot-at r t2) (available-color a)', True, False,
     ),
-    'floor-tile: a permutation of tiles that is no symmetry of the floor': Case(
+    'floor-tile: a permutation of tiles that is not a symmetry of the floor': Case(
         'floor-tile', _FLOOR, f'{_STRIP} (robot-at r t1) (robot-has r c)',
         '(painted t1 c)', '(painted t2 c)', True, False, placeholder=True,
     ),

@@ -34,7 +34,7 @@ def domain_folders() -> Mapping[str, Path]:
     for directory in (Path(__file__).parent, *map(Path, listed_directories())):
         if not directory.is_dir():
             raise SafegenError(
-                f'{SEARCH_PATH}: {directory} is no directory: list directories with domain folders',
+                f'{SEARCH_PATH}: {directory} is not a directory: list folders with domain folders',
                 ErrorCode.UNKNOWN_DOMAIN,
             )
         for module in iter_modules([str(directory)]):

@@ -131,7 +131,7 @@ def _family_findings(kit: DomainKit) -> Iterator[DomainFinding]:
             if operator not in TRAJECTORY_OPERATORS:
                 known = ', '.join(TRAJECTORY_OPERATORS)
                 yield DomainFinding(
-                    f'{place}: {operator!r} is no operator of PDDL3: use one of {known}'
+                    f'{place}: {operator!r} is not an operator of PDDL3: use one of {known}'
                 )
         if not family.summary:
             yield DomainFinding(
@@ -212,7 +212,7 @@ def _noun_findings(wording: Wording, domain: Domain) -> Iterator[DomainFinding]:
         binary = [name for name, kinds in domain.predicates.items() if len(kinds) == 2]
         if predicate not in binary:
             yield DomainFinding(
-                f'wording: distinct: {predicate!r} is no predicate of two arguments: '
+                f'wording: distinct: {predicate!r} is not a predicate of two arguments: '
                 f'use {_listed(binary)}'
             )
         if member not in wording.kinds:

@@ -63,7 +63,7 @@ def new_domain(name: str, into: Path | None = None) -> Path:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise _refused(
-            f'{name!r} is no name for a domain folder, which is a Python package: use small '
+            f'{name!r} is not a name for a domain folder, which is a Python package: use small '
             'letters, digits and _, with a letter first, and no word of Python'
         )
     names = {other for kit in kits().values() for other in kit.names}
@@ -82,7 +82,7 @@ def _own_directory() -> Path:
     checkout = directory.parents[3]
     if not (checkout / 'setup.py').is_file() or not os.access(directory, os.W_OK):
         raise _refused(
-            'this safegen is no source checkout that can be written: '
+            'this safegen is not a source checkout that can be written: '
             f'give a directory of yours with --into, and list it in {SEARCH_PATH}'
         )
     return directory

@@ -35,7 +35,7 @@ from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax, step_style
 from safegen_ros.verify.admissible import Shield
 
-_LEAST_S = 0.001  # 0 is no limit
+_LEAST_S = 0.001  # 0 is not a limit
 
 SHARE = 0.5
 """What one answer, a beam or the hierarchy may take of the time that is left where there are levels

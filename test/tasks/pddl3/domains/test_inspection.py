@@ -82,14 +82,15 @@ SPOILT = [
     (WORDS, 'facts={', "kinds={'thing-at': ('a', 'b')},\n    facts={",
      "wording: kind 'thing-at' is not of one argument: use one of robot-at holding"),
     (WORDS, 'facts={', "distinct=('holding', 'thing'),\n    facts={",
-     "distinct: 'holding' is no predicate of two arguments: use one of thing-at"),
+     "distinct: 'holding' is not a predicate of two arguments: use one of thing-at"),
     (WORDS, 'facts={', "distinct=('thing-at', 'thing'),\n    facts={",
      "distinct: 'thing' is not among the kinds: use none"),
     # Families.
     (KIT, 'families=FAMILIES', 'families={}', 'families: there are none: add one'),
     (KIT, 'families=FAMILIES', "families={'fast': FAMILIES['express']}",
      "family 'fast': the family there is named 'express': make them equal"),
-    (FAMILIES, "add('within'", "add('soon'", "family 'express': 'soon' is no operator of PDDL3"),
+    (FAMILIES, "add('within'", "add('soon'",
+     "family 'express': 'soon' is not an operator of PDDL3"),
     (FAMILIES, "add('within'", "add('always'",
      "'express', seed 0: its constraints use within, its operators are always: make them equal"),
     (FAMILIES, "add('within'", "add('within', 'always'", 'its operators are always and within'),
@@ -178,5 +179,5 @@ def test_two_folders_of_one_name_are_refused(
 
 def test_a_search_path_that_leads_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(folders.SEARCH_PATH, '/no/such/place')
-    with pytest.raises(SafegenError, match='SAFEGEN_DOMAIN_PATH: /no/such/place is no directory'):
+    with pytest.raises(SafegenError, match='_DOMAIN_PATH: /no/such/place is not a directory'):
         folders.domain_folders()

@@ -48,7 +48,7 @@ def test_two_domains_with_the_same_predicates_keep_their_own_words(
     'name', ['', 'Courier', '9lives', 'my-domain', '_own', 'a b', '../x', 'for']
 )
 def test_a_name_that_is_no_identifier_is_refused(own_directory: Path, name: str) -> None:
-    with pytest.raises(SafegenError, match='is no name for a domain folder') as caught:
+    with pytest.raises(SafegenError, match='is not a name for a domain folder') as caught:
         new_domain(name, own_directory)
     assert repr(name) in str(caught.value)
     assert list(own_directory.iterdir()) == []

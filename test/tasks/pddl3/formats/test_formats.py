@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a format writes it reads back unchanged, and what is no text of it is refused."""
+"""What a format writes it reads back unchanged, and what is not text of it is refused."""
 
 from __future__ import annotations
 

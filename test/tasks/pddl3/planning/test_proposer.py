@@ -108,7 +108,7 @@ def test_a_refused_plan_is_gone_on_with_from_its_valid_beginning(
     first = outcome.attempts[1]
     if first.plan.steps:
         assert str(first.plan.steps[0]) == '(pickup c)'
-    else:  # what the model added is no plan; its own words were left
+    else:  # what the model added is not a plan; its own words were left
         assert first.text.startswith(word_style.answer(parse_plan('(pickup c)'), THREE.problem))
     assert 'repair: no plan was refused whose beginning' in heard[1].detail
 

@@ -35,7 +35,7 @@ def draw(rng: Random, size: Size) -> Instance:
 
 
 def measure(problem: Problem) -> dict[str, int]:
-    """The size of a problem; the shed and the gate are no locations of its size."""
+    """The size of a problem; the shed and the gate are not locations of its size."""
     kinds = list(problem.objects.values())
     return {
         'spanners': kinds.count('spanner'),

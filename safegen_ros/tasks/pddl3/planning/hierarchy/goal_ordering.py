@@ -219,7 +219,7 @@ def _together(task: SearchTask, budget: Budget) -> list[int]:
 def _after(action: GroundAction, together: Sequence[int]) -> int:
     """What can be true behind an action; nothing when it cannot be applied.
 
-    Preconditions that are no literals are not looked at, which only lets more be true.
+    Preconditions that are not literals are not looked at, which only lets more be true.
     """
     context = action.want | ~action.care
     for number in bit_numbers(action.want):

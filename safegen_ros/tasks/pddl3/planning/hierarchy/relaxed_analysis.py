@@ -62,7 +62,7 @@ class RelaxedAnalysis:
         Args:
             standing: where the constraints stand then.
             wanted: conditions over the atoms of `task`, parts of its goal or of what a constraint
-                asks for; None for all of these. Where one is no conjunction of literals, all of
+                asks for; None for all of these. Where one is not a conjunction of literals, all of
                 them are meant.
 
         Returns:
