@@ -59,7 +59,7 @@ class Options:
     )
     search_fallback: bool = _option(
         True,
-        'let the search planner answer when the model gives up',
+        'let the search planner plan when the model fails',
         flag='search',
         verbs=_EVERY,
     )
@@ -84,7 +84,7 @@ class Options:
     )
     max_replans: int = _option(
         0,
-        'number of replans when the world is not as proved',
+        'number of replans when the world differs from the proof',
         flag='replans',
         most=255,
         verbs=('run',),

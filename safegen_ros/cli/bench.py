@@ -57,7 +57,7 @@ def validator(
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
-    """Speed of the validator beside VAL and unified-planning, of the shield, and memory."""
+    """Speed of the validator (and VAL and unified-planning) and of the shield, and memory."""
     from safegen_ros.benchmarks.speed.shield import token_costs
     from safegen_ros.benchmarks.speed.validator import measure
 
@@ -93,7 +93,7 @@ def planner(
     jobs: Annotated[int, typer.Option(min=1, help='problems to solve at once')] = 1,
     model: Annotated[
         str | None,
-        typer.Option(help='measure this model folder instead, with 1, 4 and 16 goals at once'),
+        typer.Option(help='measure this model folder, with 1, 4 and 16 goals at once'),
     ] = None,
     strategy: Annotated[
         str | None,
@@ -102,7 +102,7 @@ def planner(
     seed: Seed = 0,
     out: Out = None,
 ) -> None:
-    """Time and success of the search planner by route; the same --out goes on where it was."""
+    """Time and success of the search planner by route; the same --out resumes."""
     if figure3 and model is not None:
         raise typer.BadParameter('--figure3 is about search, --model about a model: give one')
     if model is not None:
@@ -204,7 +204,7 @@ def console_page(
     minutes: Annotated[float, typer.Option(min=0.1, help='minutes to watch the memory')] = 10.0,
     out: Out = None,
 ) -> None:
-    """How far the operator's page is behind the twin, how soon it stops the arm, and its cost."""
+    """Delay of the operator's page, its time to stop the arm, and its cost."""
     keep_compact()  # before numpy begins threads
     from safegen_ros.benchmarks.stack.console import measure
 
@@ -217,7 +217,7 @@ def many_goals(
     clients: Annotated[int, typer.Option(min=1, max=16, help='number of client processes')] = 8,
     out: Out = None,
 ) -> None:
-    """Many goals from several clients: none may be lost or mixed up, and how long each one takes.
+    """Many goals from several clients, with their times: none may be lost or mixed up.
 
     Exit status: 0 all goals reached, 1 a goal was lost, failed, or is not in the journal.
     """

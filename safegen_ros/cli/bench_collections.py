@@ -34,9 +34,9 @@ def language(
     as_json: JsonOnly = False,
     seed: Seed = 0,
 ) -> None:
-    """How many PDDL domains and problems of your collections are read, and why others are not.
+    """Count the PDDL files of your collections that are read, and why others are not.
 
-    A text that is in a folder twice counts once. No collection is shipped. The intervals are
+    Duplicates in a folder count once. No collection is shipped. The intervals are
     Wilson's, 95 %.
     """
     from safegen_ros.benchmarks import language as shares
@@ -87,9 +87,9 @@ def solve(
     as_json: JsonOnly = False,
     seed: Seed = 0,
 ) -> None:
-    """How many problems of your collections are solved, beside another planner on the same ones.
+    """Count the solved problems of your collections, also with another planner.
 
-    Each problem is a process of its own. A plan of the other planner counts where it is proved.
+    Each problem runs in a separate process. A plan of the other planner counts if it is proved.
     """
     from safegen_ros.benchmarks import solving
 

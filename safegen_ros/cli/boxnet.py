@@ -127,7 +127,7 @@ def build(
     ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Build a dataset, each plan and proof checked; after a kill the same command goes on."""
+    """Build a dataset with each plan and proof checked. The same command resumes."""
     from dataclasses import replace
 
     from safegen_ros.datasets.boxnet.recipe import load_recipe, scaled
@@ -173,7 +173,7 @@ def check(folder: Folder, jobs: Jobs = None) -> None:
 
 @app.command()
 def stats(folder: Folder) -> None:
-    """Print the composition of a dataset beside table 11 of the paper."""
+    """Print the composition of a dataset and table 11 of the paper."""
     _show(folder, Console())
 
 
@@ -211,7 +211,7 @@ def evaluate(
     depth: Depth = 'analytic',
     plots: Annotated[bool, typer.Option(help='draw plots of the success')] = False,
 ) -> None:
-    """Have a model plan the tasks of a split, and print its score beside the paper's."""
+    """Have a model plan the tasks of a split; print its score and the paper's."""
     from contextlib import closing
     from dataclasses import replace
 
@@ -264,7 +264,7 @@ def tables(
     seed: Annotated[int, typer.Option(min=0, help='seed of sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='runs per batch')] = 64,
 ) -> None:
-    """Measure a small model on all splits, plain, shielded and by beams, beside its stages."""
+    """Measure a small model and its stages on all splits, plain, shielded and by beams."""
     from contextlib import ExitStack, closing
 
     from safegen_ros.benchmarks.boxnet.tables import Asked, BoxnetStudy, stages_to_ask

@@ -131,7 +131,7 @@ def compare(
     tasks: Annotated[int, typer.Option(min=0, help='number of tasks with plans to judge')] = 30,
     seed: Annotated[int, typer.Option(min=0, help='seed of steps, tasks and motion planner')] = 0,
 ) -> None:
-    """Judge random steps and plans at all depths of BoxNet3D, and say why they differ."""
+    """Judge random steps and plans at all depths of BoxNet3D, and explain differences."""
     from safegen_ros.benchmarks.boxnet.spatial import (
         PLANNED,
         agreement,

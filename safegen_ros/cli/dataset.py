@@ -71,7 +71,7 @@ def build(
     jobs: Jobs = None,
     ray: Ray = '',
 ) -> None:
-    """Build a dataset; after a kill the same command goes on, and a recipe gives the same bytes."""
+    """Build a dataset. The same command resumes; the same recipe gives the same bytes."""
     from safegen_ros.benchmarks.pddl3.dataset_report import plots_missing
     from safegen_ros.datasets.pddl3.build import build as make
 
@@ -104,7 +104,7 @@ def shard(
     jobs: Jobs = None,
     ray: Ray = '',
 ) -> None:
-    """Make one part of the blocks of a dataset, on any machine; `merge` puts them together."""
+    """Build one part of a dataset, on any machine; `merge` joins the parts."""
     from safegen_ros.datasets.pddl3.build import build_shard
 
     if index >= of:
@@ -119,7 +119,7 @@ def shard(
 
 @app.command()
 def merge(out: Out, jobs: Jobs = None) -> None:
-    """Make a dataset of the blocks of all shards, which are kept in its folder .work."""
+    """Join all shards to a dataset; its folder .work keeps them."""
     from safegen_ros.datasets.pddl3.build import merge as make
 
     with working(jobs, '') as (workers, notify, console):
@@ -188,7 +188,7 @@ def stats(
         Path | None, typer.Option(file_okay=False, help='draw plots into this folder')
     ] = None,
 ) -> None:
-    """Print the composition of a dataset beside table VIII of the paper."""
+    """Print the composition of a dataset and table VIII of the paper."""
     _show(_dataset(folder), Console(), plots)
 
 

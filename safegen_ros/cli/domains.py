@@ -79,7 +79,7 @@ def new(
     into: Annotated[Path, typer.Option(file_okay=False, help='parent of the new folder')] = Path(),
     verbose: Verbose = False,
 ) -> None:
-    """Start a domain of your own: a folder that works, to be changed.
+    """Create a small working domain folder, to edit.
 
     Exit status: 0 done, 2 bad input, 3 internal error.
     """

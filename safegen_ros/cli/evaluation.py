@@ -267,12 +267,12 @@ STUDIES: dict[str, StudyVerb] = {
         lambda given, options: studies().figure4(given.stages(options), options),
     ),
     'figure5': StudyVerb(
-        'Success by domain beside the models of the paper and GPT-5 Nano (figure 5).',
+        'Success by domain, with the models of the paper and GPT-5 Nano (figure 5).',
         {**_MODEL, **_DATA, **_SHOTS},
         lambda given, options: studies().figure5(given.subject(options), options),
     ),
     'heldout': StudyVerb(
-        'New problems, problems of constraint families that were held out, and new texts.',
+        'New problems, held-out constraint families, and new texts.',
         {**_MODEL, **_DATA, **_SHOTS},
         lambda given, options: studies().heldout(given.subject(options), options),
     ),

@@ -36,7 +36,7 @@ def figure6(
         typer.Option(file_okay=False, help='folder for all files (default: a new one in runs/)'),
     ] = None,
 ) -> None:
-    """A plan that breaks its constraint collides on the twin, one that is proved does not."""
+    """On the twin, a plan that breaks its constraint collides; a proved plan does not."""
     from safegen_ros.benchmarks.pddl3.figure6 import figure6, write_figure6
     from safegen_ros.benchmarks.subjects import load_subject
     from safegen_ros.robot.scene import load_scene

@@ -193,7 +193,7 @@ def run(
 ) -> None:
     """Send one task to a stack that is already up, and show what happens.
 
-    A PLAN of your own is refused unless it is proved safe. With --plan-only the plan is printed on
+    Your own PLAN is refused unless it is proved safe. With --plan-only the plan is printed on
     standard output and the attempts on standard error.
 
     The reading of a request in words (with --domain NAME or --start PROBLEM) is shown first.

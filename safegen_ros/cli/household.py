@@ -107,7 +107,7 @@ def run(
         bool, typer.Option('--thor', help="run it in AI2-THOR (pip install 'safegen_ros\\[thor]')")
     ] = False,
 ) -> None:
-    """Have an agent do one task, and print the run; fails unless it is done and safe."""
+    """Have an agent do one task, and print the run. Fails unless the task is done safely."""
     import json
 
     from safegen_ros.datasets.files import writing
@@ -226,7 +226,7 @@ def evaluate(
 def speed(
     steps: Annotated[int, typer.Option(min=1000, help='number of steps')] = 20_000, seed: Seed = 0
 ) -> None:
-    """Print how fast the world is, and a sweep over the 25 tasks."""
+    """Print the speed of the world, also in a sweep over the 25 tasks."""
     from safegen_ros.benchmarks.household.speed import measure
 
     measure(steps, seed).print(Console())

@@ -113,7 +113,7 @@ def replay(
 ) -> None:
     """Verify a recorded run again, execute its plan again, and report differences.
 
-    It needs no ROS, and leaves a running stack alone.
+    It needs no ROS and does not touch a running stack.
 
     Exit status: 0 all as recorded, 1 a difference, 2 the run cannot be read.
     """

@@ -62,7 +62,7 @@ VERBS = {
     'down': VerbSpec('goal_verbs:app', 'Stop the stack.', RUN),
     'status': VerbSpec('operate:status', 'Show nodes, stop state and running goals.', RUN),
     'run': VerbSpec(
-        'goal_verbs:app', 'Send one task to a running stack, perhaps with a plan.', RUN
+        'goal_verbs:app', 'Send one task to a running stack, optionally with a plan.', RUN
     ),
     'step': VerbSpec('step:step', 'Plan and execute one step at a time, without ROS.', RUN),
     'approve': VerbSpec('operate:approve', 'Approve or refuse the pending plan.', RUN),
@@ -81,7 +81,7 @@ VERBS = {
     'train': VerbSpec('learning:train_app', 'Train a model: SFT, then GRPO.', LEARN),
     'eval': VerbSpec(
         'figure6:app',  # that of `evaluation`, to which it adds one
-        'Measure models on new problems, beside the paper.',
+        'Measure models on new problems, compared with the paper.',
         LEARN,
     ),
     'bench': VerbSpec('bench:app', 'Speed, faults, and the benchmarks of other papers.', RESEARCH),

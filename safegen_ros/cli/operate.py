@@ -50,7 +50,7 @@ def release(namespace: Namespace = '', as_json: AsJson = False) -> None:
 
 
 def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
-    """Confirm that the real blocks stand as the next goal begins. Look at them first."""
+    """Confirm that the real blocks match the start of the next goal. Look at them first."""
     from safegen_ros.cli.operator import state_set_up
 
     raise typer.Exit(state_set_up(namespace, as_json))

@@ -56,7 +56,7 @@ def build(
     ] = False,
     jobs: Jobs = None,
 ) -> None:
-    """Build a dataset, each row checked; after a kill the same command goes on."""
+    """Build a dataset with each row checked. The same command resumes."""
     from safegen_ros.datasets.planetarium.build import build as make
 
     asked = _recipe(recipe, pairs, seed, shuffled)
@@ -73,7 +73,7 @@ def check(folder: Folder, jobs: Jobs = None) -> None:
 
 @app.command()
 def stats(folder: Folder) -> None:
-    """Print the composition of a dataset beside table 1 of the paper."""
+    """Print the composition of a dataset and table 1 of the paper."""
     _show(folder, Console())
 
 
@@ -121,7 +121,7 @@ def evaluate(
     ] = True,
     compat: CompatOption = '',
 ) -> None:
-    """Have a model translate the descriptions of a dataset, once each, and print its score."""
+    """Have a model translate each description of a dataset once, and print its score."""
     from contextlib import closing
 
     from safegen_ros.benchmarks.planetarium.model import answer_rows, choose
@@ -167,7 +167,7 @@ def score(
     plots: Annotated[Path | None, typer.Option(file_okay=False, help='folder for plots')] = None,
     compat: CompatOption = '',
 ) -> None:
-    """Print how many answers are parseable, solvable and correct, beside the paper."""
+    """Count parseable, solvable and correct answers; print the paper's counts."""
     import json as writer
     from contextlib import ExitStack
 
@@ -200,9 +200,7 @@ def score(
 @app.command(name='explain')
 def explain_command(
     wanted: Annotated[Path, typer.Argument(help='the wanted problem')],
-    answer: Annotated[
-        Path, typer.Argument(help="the model's answer, with or without prose around it")
-    ],
+    answer: Annotated[Path, typer.Argument(help="the model's answer, prose around it allowed")],
     placeholder: Placeholder = False,
 ) -> None:
     """Compare an answer with the wanted problem, and list the changes that it needs."""

@@ -258,7 +258,7 @@ def verify(
             '--best',
             min=0,
             metavar='SECONDS',
-            help='search this long for the best plan, and print its metric beside [s]',
+            help='search this long for the best plan, and print its metric, too [s]',
         ),
     ] = 0.0,
     read_as: ReadAs = '',
