@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PDDL3 problems, plans and verdicts for scripts and notebooks; needs neither ROS nor torch.
 
-A problem that is read once is cheap to ask again: it keeps what it has grounded.
+A second proof of the same problem is cheap: the problem keeps its grounding.
 
 Examples:
     >>> from safegen_ros.api import Problem, verify
@@ -134,8 +134,8 @@ class Problem(model.Problem):
         Args:
             path: the file of the problem, with its constraints.
             domain: the PDDL file of its domain; None for the built-in one that the problem names.
-            format: what the problem is written in, `pddl`, `json` or `english`; empty for what the
-                name of its file tells: `.json`, `.txt` for English, and PDDL for any other.
+            format: `pddl`, `json` or `english`; empty to derive it from the file name: `.json`,
+                `.txt` for English, and PDDL for any other.
             any_name: whether the problem may name another domain than the one in that file.
 
         Raises:
@@ -223,7 +223,7 @@ def verify(problem: model.Problem, plan: _Plan | Solution | str | os.PathLike[st
 
     Raises:
         SafegenError: the file cannot be read.
-        TypeError: an argument is not one of these, or a step of the plan is no `Step` of strings.
+        TypeError: an argument has another type, or a step of the plan is not a `Step` of strings.
     """
     if not isinstance(problem, model.Problem):
         raise TypeError(f'the problem is {_kind(problem)}: give what Problem.load returns')
@@ -248,8 +248,8 @@ def _check_steps(plan: _Plan) -> None:
     """Refuses a plan that was put together of something else than steps.
 
     Raises:
-        TypeError: a step is no `Step` whose action is a string and whose arguments are a tuple of
-            strings.
+        TypeError: a step is not a `Step` whose action is a string and whose arguments are a tuple
+            of strings.
     """
     for number, step in enumerate(plan.steps, 1):
         if not isinstance(step, Step) or not isinstance(step.arguments, tuple):

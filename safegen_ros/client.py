@@ -80,8 +80,8 @@ class Goal(Generic[Result]):
         """Waits for the end; `error_code` of the result says how it went.
 
         Raises:
-            SafegenError: there is nobody left to answer (`SERVER_LOST`), or no answer came in
-                time (`DEADLINE_EXCEEDED`).
+            SafegenError: no server is left to answer (`SERVER_LOST`), or no answer came in time
+                (`DEADLINE_EXCEEDED`).
             KeyboardInterrupt: Ctrl-C; the goal has then been cancelled.
         """
 
@@ -96,7 +96,7 @@ class Goal(Generic[Result]):
             self.cancel()
             raise
         except SafegenError as error:
-            # Whoever is still there must not go on for a client that has stopped listening.
+            # No server may go on for a client that has stopped listening.
             if reason := lost():
                 self._sent.abandon()
                 self._sent.close()

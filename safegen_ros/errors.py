@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error codes of the stack and the exceptions that carry them.
 
-Every code is mirrored by `safegen_msgs/msg/ErrorCode.msg`; the ranges are disjoint per concern, so
-that a client can tell from the number alone which part of the system refused.
+`safegen_msgs/msg/ErrorCode.msg` mirrors every code; each part of the system has its own range, so a
+client knows from the number which part refused.
 
     SafegenError
       BackendError
@@ -15,7 +15,7 @@ that a client can tell from the number alone which part of the system refused.
           PddlErrors
         PlanFormatError
 
-The rooms add subclasses of their own.
+The rooms add their own subclasses.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ class ErrorCode(IntEnum):
 
 
 ARM_FAULTS = (ErrorCode.UNKNOWN, ErrorCode.ROBOT_FAULT, ErrorCode.ARM_UNREACHABLE)
-"""After these nobody knows what the arm has done to the world."""
+"""After these it is not known what the arm has done to the world."""
 
 
 class SafegenError(Exception):
     """Base of every error that this package raises on purpose.
 
     Args:
-        message: the place, what is wrong there, and how to mend it.
+        message: the place, the error there, and how to fix it.
         code: the number that a ROS client receives.
     """
 
@@ -114,11 +114,11 @@ class TextError(SafegenError):
         source: file name, or a label such as `<problem>`.
         line: from 1; 0 when the text as a whole is meant.
         column: from 1, in characters; 0 when the text as a whole is meant.
-        cure: how to mend it.
+        cure: how to fix it.
         code: the number that a ROS client receives.
 
     Attributes:
-        excerpt: the line with a caret under the place, where whoever raised it has the text.
+        excerpt: the line with a caret under the place, where the text is known.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class PddlError(TextError):
 
 
 class PddlErrors(PddlError):
-    """Several errors in one text; itself it is the first of them, its message tells all.
+    """Several errors in one text; itself it is the first of them, its message lists all.
 
     Args:
         errors: at least one, in the order of the text.
@@ -204,7 +204,7 @@ class PlanFormatError(TextError):
         what: what was found.
         line: from 1; 0 when the text as a whole is meant.
         column: from 1.
-        cure: how to mend it.
+        cure: how to fix it.
         steps: how many steps stand before it.
     """
 
@@ -238,7 +238,7 @@ class Canceled(SafegenError):
 
 
 class RobotError(SafegenError):
-    """The arm, or its twin, could not do what it was told."""
+    """The arm, or its twin, could not execute its command."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.ROBOT_FAULT) -> None:
         super().__init__(message, code)

@@ -3,7 +3,7 @@
 """The parameters of the nodes, each declared once.
 
 Nodes, arguments of `safegen up` and launch, and the pages of docs/nodes are made from this table.
-It imports neither ROS nor numpy, so that a command line can tell of it at once.
+It imports neither ROS nor numpy, so that a command line can list it at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Parameter:
     Attributes:
         name: snake_case, relative to the node.
         default: also gives the type.
-        description: what it does, with the unit in brackets.
+        description: its effect, with the unit in brackets.
         low: smallest value allowed, for numbers.
         high: largest value allowed, for numbers.
         choices: the only values allowed, for texts; empty for any.

@@ -151,7 +151,7 @@ def state_dir() -> Path:
 def release_dir() -> Path:
     """Folder of the releases of executors: SAFEGEN_RELEASE_DIR where that is set, else `state_dir`.
 
-    A stack whose stops end with it has one of its own; its keys and records are still the user's.
+    A stack whose stops end with it has its own folder; its keys and records are still the user's.
     """
     own = os.environ.get('SAFEGEN_RELEASE_DIR')
     return Path(own).expanduser().absolute() if own else state_dir()

@@ -46,7 +46,7 @@ def between(least: float, most: float = inf) -> Rule:
 
 
 def one_of(*known: str) -> Rule:
-    """The rule of a word that is one of these."""
+    """The rule of a word from a list."""
     return Rule(known.__contains__, f'use {" ".join(filter(None, known))}')
 
 
@@ -86,7 +86,7 @@ class SchemaReader:
                 raise self.fault(place, f'field {name!r} is missing', 'add it')
 
     def choices(self, found: Iterable[Any], place: str, known: Collection[Any]) -> None:
-        """Raises unless all of these are known."""
+        """Raises unless all keys are known."""
         for each in found:
             if each not in known:
                 raise self.fault(place, f'there is no {each!r}', f'use {" ".join(known)}')

@@ -95,7 +95,7 @@ class PlanningDeadline:
         return same
 
     def over(self) -> bool:
-        """Whether whoever is at work has to stop: cancelled, or too late."""
+        """Whether the work has to stop: cancelled, or too late."""
         return self.cancelled() or self.left_s <= 0
 
 
@@ -151,7 +151,7 @@ class Places:
     """A number of places, first come, first served.
 
     A lock of `threading` goes to any thread that happens to ask when it is free, and one that asks
-    again at once can keep it from all others. Here nobody is overtaken.
+    again at once can keep it from all others. Here the order is kept.
 
     Args:
         count: how many threads may have a place at the same time.

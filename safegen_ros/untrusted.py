@@ -4,7 +4,7 @@
 
 Characters that are not seen, or that turn the order of those around them, stand as their numbers
 there: terminal escapes, bidi overrides, NUL, lone surrogates. `visible` is for terminals, HTML,
-error messages and the answers of models; `hidden` tells a message over DDS what to refuse.
+error messages and the answers of models; `hidden` finds what a message over DDS must not contain.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Verdict:
             which they break; with an unmet goal and at the end also those still open.
         unsatisfied: what the failing precondition or the goal still asks for, as PDDL text.
         failing_state: index k of the state s_k in which the failure shows: of the broken
-            constraint, before the inapplicable step, or the last one; -1 when there is none.
+            constraint, before the inapplicable step, or the last one; -1 without such a state.
         step_blocked: whether, beside a broken constraint, the step that follows does not apply.
         wishes: preferences that a plan breaks which succeeds; they never change the category.
     """
@@ -128,8 +128,8 @@ class Verdict:
         """The class that SafeGen-LLM appendix E reads off VAL's output, for comparison only.
 
         Its patterns call a constraint that fails in the last state an unmet goal, and a constraint
-        that fails just before an inapplicable step a precondition. What VAL prints for a plan that
-        it cannot read depends on the domain and is taken here for what it is, a format error.
+        that fails just before an inapplicable step a precondition. VAL's output for a plan that it
+        cannot read depends on the domain; here it counts as a format error.
         """
         if self.category is not Category.SAFETY_VIOLATION:
             return self.category

@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
 
 
 class NodeDiedError(SafegenError):
-    """A required node ended by itself.
+    """A required node ended unexpectedly.
 
     Attributes:
         node: its full name.

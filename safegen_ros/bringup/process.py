@@ -63,7 +63,7 @@ def child_environment(
 
 
 class ManagedProcess:
-    """A node that runs in a session of its own until it ends or is signalled.
+    """A node that runs in its own session until it ends or is signalled.
 
     The two threads of a node only read its pipe and wait for its end: they never signal on their
     own account, so that the order of a shutdown stays with the supervisor.
@@ -183,8 +183,8 @@ class GraphProbe(Closing):
         name = f'{spec.namespace.rstrip("/")}/{spec.ready.name}'
         kind = spec.ready.type
         if spec.ready.kind == 'action':
-            # An action is made of services. rclpy can also list actions, but cannot tell a node
-            # that is not there yet from a failure.
+            # An action is made of services. rclpy can also list actions, but a missing node looks
+            # like a failure there.
             name, kind = f'{name}/_action/send_goal', f'{kind}_SendGoal'
         try:
             found = self._node.get_service_names_and_types_by_node(spec.name, spec.namespace)
@@ -200,7 +200,7 @@ class GraphProbe(Closing):
 
 
 def port_is_free(port: int) -> bool:
-    """Whether nobody listens on a port of 127.0.0.1."""
+    """Whether no process listens on a port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

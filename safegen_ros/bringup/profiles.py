@@ -34,7 +34,7 @@ class ArgSpec:
     Attributes:
         name: lower case with underscores.
         default: text, as launch knows no other type.
-        help: what it does, with its unit and range.
+        help: its effect, with unit and range.
         choices: the only values allowed; empty for any. An empty choice leaves the matter to the
             parameter file.
         kind: 'text', 'int', 'float', 'path', 'params' (a parameter file) or 'model'; an empty value

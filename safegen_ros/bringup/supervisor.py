@@ -327,7 +327,7 @@ class Supervisor:
             sys.stdout.write(text)
             sys.stdout.flush()
         except (OSError, ValueError):
-            # Nobody reads any more. The nodes must not block for that; the log has it all.
+            # The reader is gone. The nodes must not block for that; the log has it all.
             self._screen = False
 
     def _write_state(self, status: str) -> None:

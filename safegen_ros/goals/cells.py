@@ -17,7 +17,7 @@ from safegen_ros.tasks.pddl3.domains import require_same_actions
 
 AUTO = 'auto'
 DOMAIN = 'blocksworld'
-"""The domain whose actions the arm carries out."""
+"""The domain whose actions the arm executes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def choose_cell(path: Path, problem: Problem, wanted: str = AUTO) -> CellChoice:
     Args:
         path: the problem's file, for messages.
         wanted: one of `CELLS`, or `AUTO`. Then it is the twin, unless the task has other
-            actions or more blocks than the arm and its table. A state that contradicts itself is
-            no reason to leave the arm out: most likely it is a mistake.
+            actions or more blocks than the arm and its table. A state that contradicts itself does
+            not rule out the arm: most likely it is a mistake.
 
     Raises:
         SafegenError: there is no such cell, or the twin cannot show the task.

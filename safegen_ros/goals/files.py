@@ -96,10 +96,11 @@ def read_action_task(
     """The task in a file, of any world, with its text as it is sent.
 
     Args:
-        problem: its file, or what else `find_problem` takes; of a household task also its name.
+        problem: its file, or another argument of `find_problem`; for a household task also its
+            name.
         domain: of a PDDL task, the domain's file; None for the built-in one.
-        format: what it is written in; empty for what the name of its file tells, which is PDDL,
-            JSON of PDDL or English.
+        format: format of the problem; empty to derive it from the file name: PDDL, JSON of PDDL or
+            English.
         sent_as: format in which a PDDL task is sent; empty for that of the file.
 
     Raises:
@@ -125,8 +126,8 @@ def read_task(
     Args:
         problem: the problem's file, or what else `find_problem` takes.
         domain: the domain's file; None for the built-in one that the problem names. The two may be
-            given in either order, which their texts tell.
-        format: what the problem is written in; empty for what the name of its file tells.
+            given in either order; their texts decide.
+        format: format of the problem; empty to derive it from the file name.
         any_name: whether the problem may name another domain than the one in that file.
 
     Raises:
@@ -146,7 +147,7 @@ def read_task(
 
 
 def in_order(problem: Path, domain: Path | None) -> tuple[Path, Path | None]:
-    """Problem and domain, which a user may give in either order; their texts tell."""
+    """Problem and domain, which a user may give in either order; their texts decide."""
     if domain is not None and _kind(domain) == 'problem' and _kind(problem) == 'domain':
         return domain, problem
     return problem, domain

@@ -29,7 +29,7 @@ from safegen_ros.tasks.task import ActionTask
 
 @dataclass(frozen=True, slots=True)
 class GoalCheck:
-    """What the world at the end says of the goal.
+    """Whether the goal holds in the world at the end.
 
     Attributes:
         poses: measured pose of each block; none for a symbolic cell.
@@ -54,8 +54,8 @@ def check_goal(
 
     Args:
         world: only its poses are used.
-        joints: measured joint angles of the same moment, shape (6,) [rad]; empty when they did
-            not arrive, which is a problem: without them nobody knows what the arm holds.
+        joints: measured joint angles of the same moment, shape (6,) [rad]; empty when they did not
+            arrive, which is a problem: without them it is not known what the arm holds.
     """
     poses = {item.name: pose_from_msg(item.pose) for item in world.objects}
     missing = sorted(set(problem.objects) - set(poses))

@@ -234,7 +234,7 @@ class RunRecorder(Closing):
         return self.stage is RunStage.ENDED and (failed or self.record.reached is not None)
 
     def interrupted(self) -> None:
-        """Takes in that the user has left where there is no result to tell how it ended."""
+        """Records that the user has left, if no result says how the run ended."""
         self.end(ErrorCode.UNKNOWN, f'interrupted by the user: {self.stage.value}')
 
     def look(self, task: ActionTask, world: WorldState) -> None:

@@ -33,7 +33,7 @@ class ProblemSource:
 
     Attributes:
         domain: file of the domain; None for the built-in one that the problem names.
-        read_as: format of the problem's file; empty for what its name tells.
+        read_as: format of the problem's file; empty to derive it from its name.
         format: format in which the problem is sent; empty for that of the file.
     """
 

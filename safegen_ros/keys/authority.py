@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What is signed, and whether a signature counts: by whom, for what, how fresh, and only once.
+"""What is signed, and whether a signature counts: signer, command, freshness, and only once.
 
 The operators file says whose key may do what, one line each:
 
@@ -49,7 +49,7 @@ def read_operators(path: Path) -> Mapping[str, Operator]:
     """The operators of a file by name.
 
     Raises:
-        TextError: a line is wrong, with its place; or the file cannot be read, or names nobody.
+        TextError: a line is wrong, with its place; or the file cannot be read, or has no names.
     """
 
     def refuse(what: str, cure: str, line: int = 0, column: int = 0) -> TextError:
@@ -114,7 +114,7 @@ FRESH_S = 60.0
 APPROVAL_S = 900.0
 """How long after its signature an approval may begin an execution [s]."""
 
-_AHEAD_S = 5.0  # how far the clock of whoever signs may be ahead [s]
+_AHEAD_S = 5.0  # how far the signer's clock may be ahead [s]
 _MAX_TEXT = 1000  # characters of a name or a nonce
 
 
@@ -174,7 +174,7 @@ def sign(pair: KeyPair, command: Command, nonce: str) -> Signature:
 
 
 class Authority:
-    """Decides whether commands come from whoever may give them.
+    """Decides whether the sender of a command may give it.
 
     Args:
         operators: who there is, by name; empty where no keys are configured, and nothing is asked.
@@ -221,7 +221,7 @@ class Authority:
         nonce: str | None = None,
         fresh_s: float = FRESH_S,
     ) -> str:
-        """The name of whoever signed; each signature counts once.
+        """The name of the signer; each signature counts once.
 
         Args:
             role: that the key must have; with `SENDER`, nodes may send, too.
@@ -250,7 +250,7 @@ class Authority:
                 f'{command.name}: the signature is {age_s:.0f} s old, and counts for '
                 f'{fresh_s:.0f} s: sign again, or compare the clocks of the computers'
             )
-        # What was used before this process began is not known any more.
+        # Signatures used before this process began are not known.
         if signature.time < self._began:
             raise NotAuthorized(
                 f'{command.name}: the signature is older than this process: sign again'

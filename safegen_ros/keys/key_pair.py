@@ -39,7 +39,7 @@ class PublicKey:
         text: in the form of OpenSSH, `ssh-ed25519 AAAA...`.
 
     Raises:
-        ValueError: it is no such key.
+        ValueError: it is not such a key.
     """
 
     def __init__(self, text: str) -> None:

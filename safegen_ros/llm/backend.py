@@ -40,7 +40,7 @@ class Sampling:
         max_new_tokens: longest completion; the context of the model may set a shorter limit.
         seed: the same seed, model and messages give the same completion.
         time_limit_s: longest time for one call, waiting and retries included; 0 for no limit [s].
-        stop: the answer ends before the first of these strings; none of them is empty.
+        stop: the answer ends before the first of the strings; no string is empty.
         refused: what a model in this process does not write; servers are not told.
 
     Raises:
@@ -67,10 +67,10 @@ class Completion:
     Attributes:
         text: the answer without special tokens and without the stop string that ended it, as
             `visible` shows it.
-        prompt_tokens: length of the prompt; 0 where a server does not tell.
+        prompt_tokens: length of the prompt; 0 where a server does not report it.
         completion_tokens: length of the answer, its end mark included; where a server does not
-            tell, the pieces that came.
-        seconds: wall-clock time of the answer [s]; of a whole batch for answers in process.
+            report it, the number of pieces.
+        seconds: wall-clock time of the answer [s]; for answers in process, that of the whole batch.
         finish_reason: `stop` (the model or a stop string ended it) or `length` (the limit did).
         first_token_s: from the call to the first token of the answer [s].
     """
@@ -83,7 +83,7 @@ class Completion:
     first_token_s: float = 0.0
 
     def __post_init__(self) -> None:
-        # What is judged, sent, recorded and shown is one text, which each of these can carry.
+        # One text is judged, sent, recorded and shown, and each of them can carry it.
         object.__setattr__(self, 'text', visible(self.text.replace('\r\n', '\n')))
 
     @property
@@ -200,7 +200,7 @@ class AnsweringBackend:
     ) -> Generator[tuple[int, Completion], None, None]:
         """The answers with their places, as they are finished; closing it ends the others.
 
-        `on_text` is told the text of the first one.
+        `on_text` gets the text of the first one.
         """
         raise NotImplementedError
 

@@ -73,7 +73,7 @@ class BatchWorker:
             self._changed.notify_all()
 
     def withdraw(self, rows: Sequence[BatchRow]) -> None:
-        """Ends rows for which nobody waits any more; nothing more is told of them."""
+        """Ends rows for which no caller waits; nothing more is reported for them."""
         with self._changed:
             for row in rows:
                 row.done = True
@@ -112,7 +112,7 @@ class BatchWorker:
                 self._batch.append(self._waiting.popleft())
 
     def _try(self, rows: Sequence[BatchRow], interrupted: Interrupted) -> None:
-        """Writes rows; where that fails, each by itself, so that only the one to blame fails."""
+        """Writes rows; if that fails, each row alone, so that only the faulty row fails."""
         try:
             if rows:
                 self._write(rows, interrupted)
@@ -125,7 +125,7 @@ class BatchWorker:
                 rows[0].finish(self._named(error))
 
     def _interrupted(self, active: int, steps: int) -> bool:
-        """Whether the batch is to be interrupted: to end, or to take in others."""
+        """Whether to interrupt the batch: to end it, or to add rows."""
         with self._changed:
             if self._closed:
                 return True
@@ -153,7 +153,7 @@ class BatchRow:
             the caller.
         generator: its own random numbers, which go on where they were after an interruption.
         processors: what else decides on its tokens; they see the row without its padding.
-        done: whether nothing more is written, because it ended or nobody waits for it.
+        done: whether nothing more is written, because it ended or no caller waits for it.
     """
 
     prompt: Sequence[int]
@@ -183,9 +183,9 @@ class RowBatch:
     """One call of `generate` for several rows, padded on the left.
 
     `generate` draws the tokens of all rows from the one generator of the process, so that what a
-    row gets depends on the rows beside it. Here every row has a temperature, top-p and random
-    numbers of its own, and draws from them what `generate` would draw for it alone: on equal
-    scores `torch.multinomial` gives the same tokens for the same seed.
+    row gets depends on the rows beside it. Here every row has its own temperature, top-p and random
+    numbers, and draws from them what `generate` would draw for it alone: on equal scores
+    `torch.multinomial` gives the same tokens for the same seed.
 
     Args:
         rows: in the order of the batch.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the model and the tokenizer of a folder, and says what is wrong with one that is broken."""
+"""Loads the model and the tokenizer of a folder, and names the fault of a broken one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from safegen_ros.paths import DataNotFoundError, data_path
 REQUIRED_FILES = ('config.json', 'tokenizer_config.json')
 
 LOCAL: Mapping[str, Any] = MappingProxyType({'local_files_only': True, 'trust_remote_code': False})
-"""What every loader of a model, tokenizer or configuration is told: no network, no code.
+"""The arguments of every loader of a model, tokenizer or configuration: no network, no code.
 
 Left out, `trust_remote_code` asks on the terminal whether to run the code.
 """

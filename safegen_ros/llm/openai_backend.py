@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks any server that speaks the chat protocol of OpenAI: vLLM, transformers, hosted models.
 
-The requests run on an event loop in a thread of their own, so that a caller is free to end one at
-any time: whatever the server does, the caller looks at the clock and at `cancelled` every
-`POLL_S`. Ending a request closes its connection, which is how these servers learn of it.
+The requests run on an event loop in a separate thread, so that a caller can end a request at any
+time: even if the server hangs, the caller checks the clock and `cancelled` every `POLL_S`. Ending a
+request closes its connection, which is how these servers learn of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LAST_S = 0.2
 _LOOPBACK = ('localhost', '127.0.0.1', '::1')
 
 _ASK: ContextVar[ChatRequest] = ContextVar('ask')
-"""The request that is being sent; it is told its response."""
+"""The request that is being sent; it gets its response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class OpenAIBackend(AnsweringBackend):
         retry: limits beside those of each call.
 
     Raises:
-        BackendError: the address is none, or the `openai` package is not installed.
+        BackendError: the address is invalid, or the `openai` package is not installed.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class OpenAIBackend(AnsweringBackend):
                         missing.discard(number)
                         yield completion
             except RequestRefused:
-                pass  # what else there is to refuse, the single requests are told again
+                pass  # the single requests report any other refusal again
             self._one_each = bool(missing)
         asks = [
             ChatRequest(messages, replace(sampling, seed=sampling.seed + i), i)

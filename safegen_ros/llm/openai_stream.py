@@ -271,7 +271,7 @@ class RequestRefused(BackendError):
 
 
 class ServerFailed(BackendError):
-    """The server told of an error of its own in the middle of an answer."""
+    """The server reported an error in the middle of an answer."""
 
 
 class ErrorFormatter:
@@ -367,7 +367,7 @@ def _words(error: BaseException | None) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host of an address; raises BackendError when it is none that may be asked."""
+    """The host of an address; raises BackendError when the host is not allowed."""
     try:
         parts = urlsplit(url)
         host, user, _ = parts.hostname, parts.username, parts.port

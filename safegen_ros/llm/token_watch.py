@@ -105,7 +105,7 @@ class TokenWatch:
         return bool(self.readers) and self.readers[place].stopped
 
     def finish(self, place: int) -> str:
-        """The whole text of an answer; tells the rest of it."""
+        """The whole text of an answer; reports the rest of it."""
         self._tell(place, self.readers[place].finish())
         return self.readers[place].text
 

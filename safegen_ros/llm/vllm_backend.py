@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves a model from a local folder with vLLM in this process, on a GPU.
 
-vLLM is stepped by whoever calls, so that a call can be ended between two tokens and its text can
-be handed on as it comes.
+The caller steps vLLM, so that a call can be ended between two tokens and its text can be handed on
+as it comes.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from safegen_ros.sync import Places, PlanningDeadline
 class GoalQueue:
     """Lets some goals run, keeps some more waiting in their order, and refuses all others.
 
-    A server calls `enter` for each goal that it accepts, does the work of each in a thread of its
-    own, with a `turn` for each part of it that others have to wait for, and calls `leave` then.
+    A server calls `enter` for each goal that it accepts, works on each in its own thread, with a
+    `turn` for each part that others have to wait for, and then calls `leave`.
 
     Attributes:
         room: goals that may be here, running or waiting.

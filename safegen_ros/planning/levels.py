@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a goal may ask of the planning loop: levels in order, and how much of a verdict is shown.
 
-It imports nothing that plans, so that a command line can tell of the levels at once.
+It imports no planner, so that a command line can list the levels at once.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ FEEDBACK: dict[str, Callable[[Verdict], Verdict]] = {
     'diagnosis': lambda verdict: verdict,
 }
 """How much of a verdict a model is shown: that the plan was refused, of what kind its failure is,
-or which step fails and why. A prompt style leaves out what it has no words for."""
+or which step fails and why. A prompt style leaves out parts that it has no words for."""
 
 DIAGNOSIS = 'diagnosis'
 

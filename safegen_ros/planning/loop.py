@@ -3,9 +3,9 @@
 """Verify and retry (SafeGen-LLM section V-F): propose, verify, feed the verdict back, again.
 
 The loop knows neither ROS nor a model nor a solver. It asks one level after the other for plan
-texts; each of them gets the earlier attempts with their verdicts. Whoever verifies may live in
-another process. Only a `SUCCESS` leaves here as a plan, whichever level proposed it, and a verifier
-that gives no verdict ends the loop.
+texts; each of them gets the earlier attempts with their verdicts. The verifier may run in another
+process. Only a `SUCCESS` leaves here as a plan, whichever level proposed it, and a verifier that
+gives no verdict ends the loop.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def gist_of(steps: Steps, text: str) -> Steps | str:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One proposal and what the verifier said of it.
+    """One proposal and its verdict.
 
     Attributes:
         number: from 1, over all levels.
@@ -79,10 +79,10 @@ class Progress:
     """What the loop is doing: `generating`, `verifying`, `rehearsing`, `judged`, `searching`.
 
     Attributes:
-        phase: one of these words; `searching` while the search planner is asked.
+        phase: one of the words above; `searching` while the search planner works.
         source: the name of the level that is asked.
         attempt: what was `judged`.
-        detail: where a level begins, what came of those before it.
+        detail: where a level begins, the results of those before it.
     """
 
     phase: str
@@ -112,7 +112,7 @@ class Skipped(SafegenError):
     """A level has nothing to propose; the next one is asked.
 
     Args:
-        message: why, and how to mend it.
+        message: the reason, and how to fix it.
         code: the number for a client, where no level proposes anything.
         until: the level that is asked next, those before it being no better off, but for `SEARCH`;
             empty for the one that follows.
@@ -197,7 +197,7 @@ def plan_with_levels(
     verdict that it has.
 
     Args:
-        levels: who is asked, in this order.
+        levels: the planners to try, in order.
         time_budget_s: wall-clock limit of the whole loop [s].
         notify: called with each phase, and of each attempt with its verdict.
         rehearse: what else a plan has to pass, where that takes long; it is asked only about
@@ -248,7 +248,7 @@ class _Loop:
         self.read = read
         self.attempts: list[Attempt] = []
         self.verdicts: dict[Steps | str, Verdict] = {}
-        self.news: list[tuple[str, str]] = []  # each level that is over, and what came of it
+        self.news: list[tuple[str, str]] = []  # each finished level, with its result
         self.reported = 0  # how many of these were reported
         self.unrehearsed: set[Steps | str] = set()  # what is proved and failed in the rehearsal
         self.skipped: list[Skipped] = []
@@ -372,6 +372,6 @@ class _Loop:
 
 
 def _summary(news: Sequence[tuple[str, str]]) -> str:
-    """What came of some levels in a line; what came of several in turn is told once."""
+    """The results of some levels in a line; equal results in turn are listed once."""
     alike = groupby(news, key=lambda each: each[1])
     return '; '.join(f'{", ".join(name for name, _ in levels)}: {what}' for what, levels in alike)

@@ -28,7 +28,7 @@ class Clocked:
 
     Attributes:
         constraint: what it watches.
-        mask: what its formulas speak of; while that stays as it is, nothing has to be seen.
+        mask: the atoms of its formulas; while they do not change, nothing has to be seen.
         due: the last moment [s] at which the present state may still be changed; after it the
             constraint is violated. None where nothing is due.
         broken: when it was violated [s]; None while it is not.

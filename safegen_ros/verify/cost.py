@@ -118,7 +118,7 @@ def _timed_with(
 
 
 def _breaks(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
-    """Each broken instance: the name of its preference, and what it is."""
+    """Each broken instance: the name of its preference, and its text."""
     if not problem.domain.durative:
         table, states = _walk(problem, plan)
         yield from _in_actions(problem, plan, table, states)
@@ -184,7 +184,7 @@ def _text(preference: Preference) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What the metric of a problem says of a plan.
+    """The value of the metric of a problem for a plan.
 
     Attributes:
         metric: as the problem writes it, `minimize (total-cost)`.
@@ -221,7 +221,7 @@ def told_wishes(problem: Problem, plan: Plan, breaks: Breaks) -> tuple[BrokenWis
 
 
 def _counted(expression: Expression, breaks: Breaks) -> Expression:
-    """An expression with how often each is broken in place of `(is-violated NAME)`."""
+    """An expression with the number of broken instances instead of `(is-violated NAME)`."""
     if isinstance(expression, AtomFormula) and expression.predicate == VIOLATED:
         return Decimal(len(breaks.get(expression.terms[0], ())))
     if isinstance(expression, Arithmetic):

@@ -48,7 +48,7 @@ _MOST_SCANNED = 16  # monitors that are looked through one by one; more are foun
 
 
 class Status(Enum):
-    """What a constraint says of the trajectory so far."""
+    """The state of a constraint after the trajectory so far."""
 
     SATISFIED = 'satisfied'  # it would hold if the trajectory ended here
     PENDING = 'pending'  # it would not, and no state has broken it yet; it may be `lost`
@@ -61,8 +61,8 @@ class ConstraintMonitor:
 
     Attributes:
         constraint: what it watches.
-        mask: the atoms that its formulas speak of; while they keep their truth and it is not
-            `timed`, it stands still.
+        mask: the atoms of its formulas; while they keep their truth and it is not `timed`, it
+            stands still.
         timed: whether it also moves with time alone.
         progress: the next value of its field.
         lost: whether its last chance has passed, from field and time; None without a deadline.
@@ -371,7 +371,7 @@ class MonitorSet:
         return bool(standing & _BROKEN)
 
     def lost(self, standing: Standing) -> bool:
-        """Whether some constraint can no longer be satisfied, as far as the trajectory tells.
+        """Whether the trajectory shows that some constraint can no longer be satisfied.
 
         It is violated, or it is not satisfied and this is the last state that is in time: then it
         does not hold if the trajectory ends here, and the next state violates it.

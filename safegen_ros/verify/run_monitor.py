@@ -1,9 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What has to be observed while a plan is carried out: each state as proved, no constraint broken.
+"""What must be observed while a plan is executed: each state as proved, no constraint broken.
 
-The executor judges every observation by it before it goes on, and the validator node does the same
-in a process of its own.
+The executor checks every observation with it before it continues, and so does the validator node in
+its own process.
 """
 
 from __future__ import annotations

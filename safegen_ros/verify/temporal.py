@@ -5,9 +5,9 @@
 The start and the end of each action are happenings. A happening at t needs its conditions in the
 state just before t, what happens at the same moment is done together, and the state after it lasts
 until the next one. What an action asks for over all of its time holds in every state that lasts
-between its start and its end. Two happenings of which one changes what the other needs, or undoes
-what the other does, must be `EPSILON` apart: no clock can tell which of them is first. Numbers are
-exact, and so are times.
+between its start and its end. Two happenings must be `EPSILON` apart when one changes what the
+other needs, or undoes its effect: no clock can tell their order. Numbers are exact, and so are
+times.
 
 Timed initial literals are happenings, too, also those behind the last step: the world goes on
 without the plan, and the goal must hold in the last state.
@@ -30,7 +30,7 @@ from safegen_ros.verify.timed_walk import CannotFollow, TimedWalk
 
 
 class TemporalProof:
-    """Proves plans for one problem with durative actions; what was found out is kept.
+    """Proves plans for one problem with durative actions; its results are kept.
 
     Args:
         problem: the problem.
@@ -62,7 +62,7 @@ class TemporalProof:
 
 
 class _Run(TimedWalk):
-    """One plan, and what is to be said of it."""
+    """One plan, and the facts for its verdict."""
 
     def verdict(self) -> Verdict:
         """The verdict; the earliest failure decides, as in `validator`."""
@@ -113,7 +113,7 @@ class _Run(TimedWalk):
         return sum(held) / len(held) if held else 1.0
 
     def _report(self, number: int, state: int | None = None) -> BrokenConstraint:
-        """What to say of a constraint that is broken in a state, or open at the end."""
+        """The verdict on a constraint that is broken in a state, or open at the end."""
         places, at, step = self.places, '', -1
         constraint, (text, reason) = places.problem.constraints[number], places.told(number)
         if state is not None:

@@ -131,7 +131,7 @@ class TimedActions:
         return Plan(plan.steps, tuple(times))
 
     def forget(self) -> None:
-        """Forgets what is known of durations; a plan that is followed needs its own."""
+        """Forgets the known durations; another plan needs its own."""
         self._lasting.clear()
 
     def happenings(self, step: Step, duration: Decimal) -> list[GroundAction]:
@@ -223,7 +223,7 @@ class TimedActions:
         return grounder.unsatisfied(action.step, state), grounder.numbers(action.step, state)
 
     def least_duration(self, step: Step, state: int) -> Decimal:
-        """How long a step takes that starts in a state, if nobody says otherwise [s]."""
+        """Default duration of a step that starts in a state [s]."""
         if step.action not in self.problem.domain.durative:
             return Decimal(0)
         bounds = self.duration(step, state)
@@ -255,7 +255,7 @@ class TimedActions:
         return self._grounder(name).problem.domain.actions[name]
 
     def reads(self, action: GroundAction) -> int:
-        """Every atom that the conditions of an action speak of, whatever comes of them."""
+        """Every atom in the conditions of an action, with any result."""
         found = self._reads.get(action.step)
         if found is None:
             schema = self.schema(action)

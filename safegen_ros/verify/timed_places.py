@@ -133,7 +133,7 @@ class TimedPlaces:
 
     @property
     def full(self) -> bool:
-        """Whether so many numbers were met that it is time to begin anew."""
+        """Whether so many numbers were met that it is time to start over."""
         numbers = self.actions.table.numbers
         return numbers is not None and len(numbers) > _MOST_VALUES
 

@@ -3,9 +3,9 @@
 """The VAL plan validator (Howey, Long and Fox 2004) behind the same verdict as ours.
 
 VAL judges the readable prefix of a plan, ends with exit status 0 on some errors and drops a
-malformed `:constraints` section without a word. So it is only ever given what our own reader has
-accepted and our own writer has written, put so that its known faults do not matter (`val_faults`),
-and its output is read strictly: what is not understood is not an opinion.
+malformed `:constraints` section without a word. So VAL reads only texts that our reader has
+accepted and our writer has written, so that its known faults do not matter (`val_faults`). Its
+output is read strictly: unknown output is not an opinion.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _INAPPLICABLE = re.compile(
     r'|\(.*(assigns to expression .* twice|both assigns to and updates expression .*)$)',
     re.MULTILINE,
 )
-# Names for VAL have a prefix, so no fact that it prints equals one of these. It breaks the line
+# Names for VAL have a prefix, so no fact that it prints equals a name here. It breaks the line
 # behind a quantified formula.
 _BROKEN = re.compile(
     r'^(Failure to satisfy:|Failed to meet deadline on|Condition failed$'
@@ -209,7 +209,7 @@ def read_val_output_over_time(output: str, plan_length: int) -> Verdict:
 
 
 def _read_end(end: str, plan_length: int) -> Verdict | None:
-    """What VAL says of a plan whose steps all apply."""
+    """VAL's verdict on a plan whose steps all apply."""
     if 'Plan valid' in end:
         return Verdict(Category.SUCCESS, 'VAL: plan valid', -1, plan_length, 1.0)
     if 'Goal not satisfied' not in end:
@@ -230,7 +230,7 @@ def _read_end(end: str, plan_length: int) -> Verdict | None:
 
 
 def _read_walk(walk: str, plan_length: int) -> Verdict | None:
-    """What VAL says of a plan that it could not follow to its end."""
+    """VAL's verdict on a plan that it could not follow to its end."""
     steps, states = _HAPPENING.findall(walk), list(_STATE.finditer(walk))
     if not steps:
         return None

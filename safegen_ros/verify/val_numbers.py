@@ -52,7 +52,7 @@ def function(read: AtomFormula) -> AtomFormula:
 
 
 def value(fact: Atom) -> Atom:
-    """The fact that tells the value of a function, likewise."""
+    """The fact that gives the value of a function, likewise."""
     (name, *terms), number = told_value(fact)
     return value_fact((f'f-{name}', *map(term, terms)), number)
 

@@ -162,7 +162,7 @@ def _durative(action: DurativeAction) -> DurativeAction:
 
 
 def _with_copies(asked: Problem) -> Problem:
-    """Constraints speak of copies of the derived predicates, so that no action reads those."""
+    """Constraints use copies of the derived predicates, so that no action reads those."""
     domain = asked.domain
     names = {head: f'c{head[1:]}' for head in domain.derived_predicates()}
 

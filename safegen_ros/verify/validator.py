@@ -93,7 +93,7 @@ def _with_numbers(reason: str, numbers: str) -> str:
 
 
 class Validator:
-    """Verifies plans for one problem; what was found out for one plan is kept for the next."""
+    """Verifies plans for one problem; results for one plan are kept for the next."""
 
     def __init__(self, problem: Problem, tick: Callable[[], None] = no_tick) -> None:
         self.problem = problem
@@ -315,7 +315,7 @@ class Validator:
         )
 
     def _report(self, monitor: ConstraintMonitor, index: int, place: _Place) -> BrokenConstraint:
-        """What to say of a constraint that is violated, or open, in the state of an index."""
+        """The verdict on a constraint that is violated, or open, in the state of an index."""
         constraint = monitor.constraint
         told = self._told.get(monitor.shift)
         if told is None:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beam search over whole steps: a model says how likely, the shield says what at all.
 
-What is searched is the tree of admissible steps, so that everything in it is safe and what reaches
-the goal is a solution; the model decides where to look. With random weights in place of the model
-the same search shows how much of a result is the model's.
+The search covers the tree of admissible steps, so every step in it is safe and every path to the
+goal is a solution; the model guides the search. With random weights instead of the model, the same
+search shows the model's share of a result.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ class StepBeam:
 
 
 class _Run:
-    """One search: its limits, what it has cost, and what it remembers."""
+    """One search: its limits, its cost and its memory."""
 
     def __init__(
         self, width: int, time_limit_s: float, cancelled: Callable[[], bool], start: Situation

@@ -166,7 +166,7 @@ class ChoiceGuide:
         *,
         backtrack: bool = False,
     ) -> BeamResult:
-        """Is `Unsupported`: a server does not tell what else it would have said."""
+        """Is `Unsupported`: a server does not report alternatives to its answer."""
         raise Unsupported(
             'a beam needs the probabilities of all tokens: load the model from its folder'
         )

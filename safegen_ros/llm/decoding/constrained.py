@@ -23,7 +23,7 @@ from safegen_ros.verify.admissible import Shield
 
 
 class TokenModel(Protocol):
-    """A loaded model whose tokens can be looked at: what is asked of a `TransformersBackend`.
+    """A loaded model with access to its tokens, as needed from a `TransformersBackend`.
 
     Attributes:
         model_dir: its folder, which names it in messages.

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A key-value cache that is not copied for every token.
 
-The cache that `generate` makes by itself puts each token's keys and values behind the others by
-copying all of them, which for many rows on a CPU takes longer than the attention. A static cache
-does not, but looks at its whole length at every token, and adds up in another order. Here there is
-some room behind what is known; what the model sees is the part that is filled, so that it computes
-the same numbers.
+The cache of `generate` appends each token's keys and values by copying all of them, which for many
+rows on a CPU takes longer than the attention. A static cache does not, but looks at its whole
+length at every token, and adds up in another order. Here there is some room behind the filled part;
+the model sees only the filled part, so it computes the same numbers.
 
 Importing this imports torch and transformers.
 """
@@ -31,7 +30,7 @@ def preallocated_cache(model: Any) -> DynamicCache | None:
     cache that `transformers` has for them.
 
     Returns:
-        None where no layer looks back at everything, or the model has a cache of its own kind.
+        None where no layer attends to everything, or the model has its own kind of cache.
     """
     supported = getattr(model, '_supports_default_dynamic_cache', None)
     if supported is None or not supported():

@@ -29,7 +29,7 @@ class TextEnding(Enum):
     FINISHED = 'finished'  # the goal holds and so does every constraint
     STUCK = 'stuck'  # no step may come next any more; the text was ended there
     CUT = 'cut'  # it was not ended: the last step may be unfinished
-    FOREIGN = 'foreign'  # a token in it is none that the shield let through
+    FOREIGN = 'foreign'  # a token in it was not let through by the shield
 
 
 class Unit(NamedTuple):

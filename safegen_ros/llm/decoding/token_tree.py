@@ -183,7 +183,7 @@ class CachedTokenTree(TokenTree):
 def tree_class(model: Any, longest: int) -> type[TokenTree]:
     """The class of trees that computes what the model itself would, the fast one if it does.
 
-    It is tried on a few tokens, since a model may take no mask of its own or may ignore it.
+    It is tried on a few tokens, since a model may take no mask or may ignore it.
 
     Args:
         model: a causal language model of `transformers`.

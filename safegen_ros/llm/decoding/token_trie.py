@@ -65,7 +65,7 @@ class TokenTrie:
         ]
 
     def spot(self, text: str) -> Spot | None:
-        """What is known of a text that is not empty; None when no token begins like that."""
+        """The node of a text that is not empty; None when no token begins like that."""
         return self._spots.get(text)
 
     def spelled_from(self, text: str) -> tuple[bool, ...]:
