@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The MuJoCo cell of many arms as any other cell that carries out plans: steps and atoms."""
+"""The MuJoCo cell of many arms as any other cell that executes plans: steps and atoms."""
 
 from __future__ import annotations
 

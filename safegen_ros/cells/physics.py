@@ -19,7 +19,7 @@ from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 class Physics(Kinematic):
     """Reach is that of the depth above; a step collides where no way is found without a contact.
 
-    Planners that ask for pairs of arms are told what the depth above says.
+    Planners that ask for pairs of arms get the answer of the depth above.
 
     Args:
         plan: whether other ways are looked for where the swing of the arms touches something.
@@ -59,7 +59,7 @@ class Physics(Kinematic):
 
 
 def fault_of(task: SpatialTask, touch: Touch, more: str = '') -> Fault:
-    """What to say of two things that touch."""
+    """The words for two things that touch."""
     robots = len(task.bases)
     x, y, z = touch.place
     point = exactly(x, y)

@@ -3,7 +3,7 @@
 """Arms and their twin: scene, skills, and what was measured, as facts.
 
 Here is what every arm shares. One folder each has the descriptions of the arms (`arms`), the twin
-(`twin`, on the models in `description`), the real arm (`mycobot`; `emulator` answers in its place),
-the arm elsewhere (`agent`, `agent_client`), and the cells in which plans are carried out (`cell`).
-Only `twin`, `emulator` and `description.mjcf` need MuJoCo; everything else imports without it.
+(`twin`, on the models in `description`), the real arm (`mycobot`; `emulator` stands in for it), the
+remote arm (`agent`, `agent_client`), and the cells that execute plans (`cell`). Only `twin`,
+`emulator` and `description.mjcf` need MuJoCo; everything else imports without it.
 """

@@ -33,7 +33,7 @@ class Sample:
         time: of the twin, simulated time since the last reset; of a real arm, Unix time [s].
         joints: measured, shape (6,) [rad].
         poses: pose of each block; none of a driver that sees no blocks.
-        tool_on: whether the tool is on: the pump runs, or the fingers were told to close.
+        tool_on: whether the tool is on: the pump runs, or the fingers are commanded to close.
         opening: measured distance between the fingers [m]; None of a pump, or when not known.
     """
 

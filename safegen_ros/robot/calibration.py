@@ -3,8 +3,8 @@
 """A scene from touches: the cup is brought to the table and to a block on each slot, and read.
 
 Only joints are measured, so a slot is where this arm finds it, errors of its zero included. A touch
-of the table tells the tool length less what the base is raised by: for a tool that points down the
-two act alike, and the scene has the difference as its tool length.
+of the table gives the tool length less the raise of the base: for a tool that points down the two
+act alike, and the scene has the difference as its tool length.
 """
 
 from __future__ import annotations

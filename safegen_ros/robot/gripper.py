@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The adaptive gripper of the myCobot 280: its sizes, and its opening as the firmware tells it.
+"""The adaptive gripper of the myCobot 280: its sizes, and its opening as the firmware reports it.
 
 The hull is the vendor's envelope of 94 by 50 mm, linkage included; the fingers are the pads that
 touch a block. They close along the x axis of the tool and are coupled, so that a block comes to the

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A motion program: what an arm does for one action, as data that another computer carries out.
+"""A motion program: the motion of an arm for one action, as data that another computer executes.
 
 It is written by running a skill against `Recorder`, so that an action is known as a whole, and
 every target of it checked, before its first part moves.
@@ -135,7 +135,7 @@ def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda c
 
 
 class Recorder(Closing, Arm):
-    """An arm that arrives at once and writes down what it is told."""
+    """An arm that arrives at once and writes down its commands."""
 
     def __init__(self, joints: Joints, tool_on: bool, model: ArmModel) -> None:
         self._model = model
@@ -145,7 +145,7 @@ class Recorder(Closing, Arm):
 
     @property
     def program(self) -> Program:
-        """All that was told so far."""
+        """All commands so far."""
         return Program(tuple(self._steps), self._model)
 
     def joint_positions(self) -> Joints:

@@ -14,7 +14,7 @@ class FieldError(ValueError):
 
 
 class NotJsonError(FieldError):
-    """Bytes that are no JSON object at all."""
+    """Bytes that are not a JSON object at all."""
 
 
 def read_object(data: bytes) -> Fields:

@@ -29,7 +29,7 @@ CONNECT_TIMEOUT_S = 10.0
 
 
 class ActionResult(Protocol):
-    """What every result says of the end of its goal."""
+    """The part of every result about the end of its goal."""
 
     error_code: int
     error_msg: str
@@ -73,7 +73,7 @@ class SentGoal(Closing, Generic[Result]):
 
     @property
     def lost(self) -> str:
-        """Why nobody works on the goal any more; empty while somebody does."""
+        """Why no server works on the goal; empty while one does."""
         return self._watch.lost
 
     def cancel(self) -> None:

@@ -72,7 +72,7 @@ def wait_for(
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
     deadline = time.monotonic() + timeout_s
-    # The executor runs the callback as a task of its own; the future is done before that.
+    # The executor runs the callback as a separate task; the future is done before that.
     while not done.wait(POLL_S) and not future.done():
         if time.monotonic() >= deadline:
             raise SafegenError(f'{what} did not answer within {timeout_s:.3g} s', code)

@@ -72,8 +72,8 @@ class CommandClient:
     """Sends commands to a node, signed where this user has a key.
 
     Args:
-        node: of whoever sends; its executor must be spinning elsewhere.
-        name: of the node that is told, relative to the namespace.
+        node: node of the sender; its executor must be spinning elsewhere.
+        name: name of the node that gets the command, relative to the namespace.
     """
 
     def __init__(self, node: Node, name: str) -> None:
@@ -88,7 +88,7 @@ class CommandClient:
         return bool(self._client.wait_for_service(timeout_sec=timeout_s))
 
     def ask(self, timeout_s: float) -> Operate.Response:
-        """What a node says of itself, with a nonce; nothing is commanded.
+        """The description of a node, with a nonce; nothing is commanded.
 
         Raises:
             SafegenError: it is not there, or does not answer within the time [s] (`SERVER_LOST`).

@@ -83,7 +83,7 @@ def task_from_msg(message: msg.Task) -> ActionTask:
             )
     if len(message.domain) + len(message.problem) > _REMEMBERED:
         return read_action_task(message.problem, message.domain, message.format)
-    # What was read is shared, and what a reader finds out about it is his own.
+    # The result is shared, and each reader keeps its own findings.
     return copy(_read(message.problem, message.domain, message.format))
 
 
@@ -98,7 +98,7 @@ def plan_to_msg(plan: Plan | None, source: str = '', task: msg.Task | None = Non
     Args:
         plan: the plan.
         source: who made it.
-        task: what it is for, whose timed initial literals are among its steps.
+        task: its problem, whose timed initial literals are among its steps.
     """
     steps: Steps = steps_of_plan(plan) if plan else ()
     if task is not None:
@@ -261,7 +261,7 @@ def remaining_to_msg(rest: object, task: ActionTask) -> msg.Task:
     """What is left of a task.
 
     Args:
-        rest: what its monitor says of it.
+        rest: the verdict of its monitor.
         task: the whole.
     """
     domain, problem = task.rest(rest)
@@ -317,7 +317,7 @@ def facts_of(state: State) -> list[str]:
 
 
 def state_from_facts(facts: Sequence[str]) -> State:
-    """The state of which a message tells the atoms.
+    """The state with the atoms of a message.
 
     Raises:
         SafegenError: one of them is not an atom (`STATE_MISMATCH`).

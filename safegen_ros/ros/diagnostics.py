@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a node is, once a second on `/diagnostics`, with the levels of REP 107.
 
-OK is all that needs nobody; WARN is what keeps work from being taken, or soon will; ERROR is what
-an operator has to mend.
+OK needs no action; WARN keeps work from being taken, or soon will; ERROR needs an operator to fix
+it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Diagnostics(Closing):
     def _status(self, part: Callable[[], Health]) -> DiagnosticStatus:
         try:
             health = part()
-        except Exception as error:  # the report must tell of it, and of all other parts
+        except Exception as error:  # the report must list it, and all other parts
             health = Health(part.__name__.strip('_'), ERROR, f'cannot be told: {error!r}')
         name = self._node.get_fully_qualified_name().lstrip('/')
         return DiagnosticStatus(

@@ -31,7 +31,7 @@ def check_distribution(environ: Mapping[str, str]) -> None:
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _PROFILES = 'FASTDDS_DEFAULT_PROFILES_FILE'
 _PROFILES_2 = 'FASTRTPS_DEFAULT_PROFILES_FILE'  # as Fast DDS 2 calls it, which ROS 2 Jazzy has
-# With one of these the caller has a discovery of his own.
+# With one of them the caller has a separate discovery.
 _OWN_DISCOVERY = (
     _PROFILES, _PROFILES_2, 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER',
     'ROS_LOCALHOST_ONLY',

@@ -156,7 +156,7 @@ INTERFACES: dict[str, tuple[Interface, ...]] = {
         _calls('monitor_step', 'safegen_msgs/srv/MonitorStep', 'each observation of the world'),
     ),
 }
-"""What each node has of its own, once it is active."""
+"""The interfaces of each node alone, once it is active."""
 
 _PARAMETERS = (
     ('describe_parameters', 'DescribeParameters'),
@@ -235,7 +235,7 @@ OF_CONSOLE: tuple[Interface, ...] = (
     _HEARTBEAT,
     _HEARTBEATS,
 )
-"""What the console has of its own."""
+"""The interfaces of the console alone."""
 
 PLAIN = tuple(
     each

@@ -68,7 +68,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
         AFTER: names of the nodes that have to be active before this one starts itself.
         group: for callbacks that may run side by side.
         heartbeats: of the processes of the namespace; heard where `AFTER` names a node.
-        inactive: set unless the node is active; what is under way ends when it is set.
+        inactive: set unless the node is active; running work ends when it is set.
         values: of the parameters, as they were when it was configured last.
     """
 

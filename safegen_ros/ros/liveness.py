@@ -74,7 +74,7 @@ _MAX_INSTANCES = 1000
 
 
 class HeartbeatPublisher(Closing):
-    """Publishes the heartbeat of a process in a thread of its own.
+    """Publishes the heartbeat of a process in a separate thread.
 
     Interfaces:
         topic `heartbeat` (safegen_msgs/msg/Heartbeat).
@@ -121,7 +121,7 @@ class HeartbeatPublisher(Closing):
 
     def publish(self) -> None:
         """Publishes a heartbeat now; any thread may call it."""
-        with self._lock:  # so that what is listed last is the last message
+        with self._lock:  # so that the last one in the list is the last message
             if not self._closed:
                 self._publish(self._state(), self._sent, self._served())
 
@@ -196,7 +196,7 @@ class HeartbeatMonitor:
         self._watches: list[Watching] = []
         self._looked = clock()
         if subscribed:
-            # Of its own, so that heartbeats are taken in their order.
+            # A separate group, so that heartbeats are taken in their order.
             group = MutuallyExclusiveCallbackGroup()
             node.create_subscription(
                 Heartbeat, TOPIC, self.take, qos.HEARTBEATS_IN, callback_group=group

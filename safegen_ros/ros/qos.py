@@ -30,7 +30,7 @@ SAMPLES = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
 """Measured values at a fixed rate; deep enough for a twin that runs faster than real time."""
 
 MEASURED = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""What somebody else measures, however it is published; of what was lost the next one tells."""
+"""Measurements of another publisher, in any form; the next one replaces a lost one."""
 
 CLOCK = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """The time, of which only the newest counts; as the nodes that follow `/clock` ask for it."""

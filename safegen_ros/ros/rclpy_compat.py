@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workarounds for gaps of rclpy 9.1.2 (ROS 2 Kilted); nothing else touches its private parts.
 
-Each has a test of its own in `test/nodes/test_rclpy_compat.py`.
+Each has a test in `test/nodes/test_rclpy_compat.py`.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def await_discovery_of_clients(service: Service[Any, Any]) -> None:
 
     A request can arrive before the reader of its answer is discovered, mostly at a server that has
     just been started. rmw_fastrtps 9.3 waits 0.1 s for the reader and then reports that nothing was
-    sent; rclpy makes a warning of that and drops the answer. An answer to a client that has gone
-    is no such case.
+    sent; rclpy makes a warning of that and drops the answer. An answer to a client that has gone is
+    not such a case.
     """
     warnings.filterwarnings('error', 'failed to send response', RuntimeWarning)
     send = service.send_response
@@ -115,7 +115,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
     """`ActionServer` that begins the work of a goal at once, and latches its first status.
 
     rclpy makes the work a task of the executor, which gets to it after its next look at everything
-    else. Here it has a thread of its own.
+    else. Here it has a separate thread.
 
     rclpy publishes the status of its goals only when one changes. Here it is published once at the
     start, with no goal: a client that hears it knows that its answers arrive, see `GoalClient`.
@@ -188,8 +188,8 @@ class GoalClient(ActionClient[Any, Any, Any]):
 
     It stops listening to feedback when the result is there, although what was sent before the
     result may be read after it: a server that is fast enough, such as a symbolic cell, was never
-    heard. Here the last goals stay heard, as much is kept unread as of other events, and what is
-    here before the result is handed on before it.
+    heard. Here the last goals stay heard, as much is kept unread as of other events, and events
+    before the result are handed on before it.
 
     It takes a server for ready when the requests to it are connected, though the answers may not
     be. Here a server is ready when its latched status has arrived, for which the last of the
@@ -236,7 +236,7 @@ class GoalClient(ActionClient[Any, Any, Any]):
         """Waits until what a server sends arrives here; false when that takes longer [s]."""
         end = math.inf if timeout_sec is None else time.monotonic() + timeout_sec
         if not self.server_is_ready():
-            self._connected.clear()  # the next one has a status of its own
+            self._connected.clear()  # the next one has its own status
         return super().wait_for_server(timeout_sec) and self._connected.wait(
             None if timeout_sec is None else max(end - time.monotonic(), 0.0)
         )

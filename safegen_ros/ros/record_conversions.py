@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What messages tell about a goal, as the events of a journal."""
+"""Messages about a goal, as the events of a journal."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def received_task(task: msg.Task, source: str) -> TaskRecord:
 
 
 def stack_event(values: Mapping[str, Any], goal: Any, second_opinion: bool = False) -> StackEvent:
-    """Who is asked for a plan: what the goal says, else what the planner is set to.
+    """The planners of a goal, or else those of the planner node.
 
-    `second_opinion` is what the validator says of it, with its first verdict.
+    `second_opinion` is that of the validator, with its first verdict.
     """
     model = ModelRecord(
         name=values['model'],
@@ -90,7 +90,7 @@ def attempt_record(message: msg.Attempt) -> AttemptRecord:
 
 
 def replan_record(message: msg.Replan) -> ReplanRecord:
-    """That a task is planned for anew."""
+    """That a task is planned again."""
     task = message.task
     return ReplanRecord(
         message.number, message.reason, message.steps_done, task.domain, task.problem

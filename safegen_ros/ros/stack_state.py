@@ -94,7 +94,7 @@ class DomainLock:
         """
         self.domain, self.namespace = domain, namespace
         self._file = _file(domain, namespace, 'lock').open('a')
-        # Whoever asks for the state holds the lock for an instant, so one refusal proves nothing.
+        # A query of the state holds the lock for an instant, so one refusal proves nothing.
         for _ in range(10):
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -213,7 +213,7 @@ class Interruption:
         self._parent = os.getppid()
 
     def cause(self) -> str:
-        """What it is; empty where nothing does."""
+        """Its description; empty for no effect."""
         if os.getppid() != self._parent:
             return 'the supervisor of the stack has ended'
         if ending := self._taken_down():

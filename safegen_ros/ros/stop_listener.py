@@ -33,7 +33,7 @@ class StopListener:
         self._news = threading.Condition()
         self._state: StopState | None = None
         self._stops = 0
-        # Of its own, so that states are taken in the order in which they came.
+        # A separate group, so that states are taken in the order in which they came.
         group = MutuallyExclusiveCallbackGroup()
         node.create_subscription(StopState, TOPIC, self._take, qos.LATCHED, callback_group=group)
 
@@ -60,7 +60,7 @@ class StopListener:
             return self._state
 
     def explain(self, error: SafegenError) -> SafegenError:
-        """What the client of a goal is told that ended with an error when the stack was stopped."""
+        """The message to the client of a goal that ended with an error at a stop of the stack."""
         # What the executor says is about the stop already, or about something worse.
         if 400 <= error.code < 500:
             return error
@@ -72,7 +72,7 @@ class StopListener:
     def _take(self, message: StopState) -> None:
         with self._news:
             before = self._state
-            # A stop that was reset at once may never be heard as such; its number tells of it.
+            # A stop that was reset at once may never be heard as such; its number shows it.
             if message.stopped or (before is not None and message.count > before.count):
                 self._stops += 1
             self._state = message

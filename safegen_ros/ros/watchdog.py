@@ -39,9 +39,9 @@ class Rules:
         timeout_s: longest time without a heartbeat that shows what is waited for [s].
         optional: whether the process is expected only once it has shown it.
         dropped: the loss where the process lives and shows it no longer; empty for none.
-        strict: name of this process, where it is a loss that it was itself not scheduled for the
-            timeout, since nobody waits for it then; empty where it is none.
-        then: called with the reason, in a thread of its own.
+        strict: name of this process, if a stall of it for the timeout counts as a loss, since no
+            peer waits for it then; else empty.
+        then: called with the reason, in a separate thread.
     """
 
     timeout_s: float
@@ -54,7 +54,7 @@ class Rules:
 class ProcessWatch(Closing):
     """Watches a process until it is closed.
 
-    The first instance that shows what is waited for is the one that has to go on with it. Another
+    The first instance with the awaited change is the one that has to go on with it. Another
     instance of its name is a loss, unless it is a client: a restart, or a duplicate.
 
     Args:

@@ -70,7 +70,7 @@ class Budget:
             raise self.time_is_over()
 
     def part(self, seconds: float) -> Budget:
-        """A budget of its own that is over after some of the time that is left [s]."""
+        """A separate budget that is over after some of the time that is left [s]."""
         return Budget(seconds, self.memory_limit_mb, self._cancelled)
 
     def use(self, size: int) -> None:
@@ -130,7 +130,7 @@ class Solution:
         route: who answered, `IN_PROCESS`, `FAST_DOWNWARD` or `KAIROS`.
         optimal: whether no plan is shorter, which the search proved.
         seconds: what the search took, grounding and proof included [s].
-        expanded: how many situations were expanded; 0 where the route does not tell.
+        expanded: how many situations were expanded; 0 where the route does not report it.
     """
 
     plan: Plan

@@ -45,7 +45,7 @@ class Counter:
 
 
 class StepClock:
-    """Tells how many steps have been taken, as far as anyone asks."""
+    """Counts the steps that have been taken, as far as the task needs."""
 
     def __init__(self, draft: SasBuilder) -> None:
         self._draft = draft

@@ -71,7 +71,7 @@ class StepCosts:
         return self._added(step.action, dict(zip(names, step.arguments, strict=True)))
 
     def uniform(self) -> bool:
-        """Whether every step adds the same, more than nothing, as far as its schema tells."""
+        """Whether every step adds the same, more than nothing, as far as its schema shows."""
         found = {self._added(name, {}) for name in self._domain.actions}
         return len(found) <= 1 and min(found, default=1) > 0
 

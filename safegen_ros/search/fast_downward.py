@@ -4,7 +4,7 @@
 
 Its translator grounds the operators, our own `regression` compiles goal and constraints into them,
 and its search component looks for a plan. Both programs come with the Python package
-up-fast-downward and run as processes of their own.
+up-fast-downward and run as separate processes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""How far a situation is from the goal, as the relaxed task tells it.
+"""The distance of a situation from the goal, by the relaxed task.
 
 Plans of the relaxed task are put together from the cheapest way to reach each fact, where the cost
 of a set of facts is the sum of theirs (Bonet and Geffner, "Planning as Heuristic Search", 2001;

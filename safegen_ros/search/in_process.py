@@ -63,9 +63,9 @@ def _exact(
 
 
 def canonical_plan(problem: Problem, budget: Budget) -> Solution:
-    """Of all the shortest plans the first one, as steps and their words are ordered.
+    """The first of all shortest plans, as steps and their words are ordered.
 
-    Args, what is returned and what is raised are those of `solve_in_process`.
+    Args, Returns and Raises are those of `solve_in_process`.
     """
     return _solution(problem, budget, CanonicalSearch)
 
@@ -124,7 +124,7 @@ def shortened(task: SearchTask, actions: Sequence[int], budget: Budget) -> list[
 def _without_first(
     task: SearchTask, actions: Sequence[int], state: int, standing: Standing, budget: Budget
 ) -> list[int] | None:
-    """The actions that still apply when the first one is left out, None if they are no plan."""
+    """The actions that still apply when the first one is left out, None if they are not a plan."""
     kept = []
     for action in actions[1:]:
         budget.tick()

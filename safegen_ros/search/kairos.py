@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Solves problems with numbers, time or soft rules with Kairos, the planner of PlanSys2.
 
-Kairos reads our text of the problem, trajectory constraints included, and runs as a process of its
-own. It is not part of the proof: its plans are parsed and verified as those of a model are.
+Kairos reads our text of the problem, trajectory constraints included, and runs as a separate
+process. It is not part of the proof: its plans are parsed and verified as those of a model are.
 
 Source: https://github.com/PlanSys2/kairos, version 1.0, from the Python package kairos-planner.
 """
@@ -147,8 +147,8 @@ def _is_rounded(text: str) -> bool:
 def _asked(problem: Problem) -> Problem:
     """The problem, whose goal also holds what `hold-after` asks of the end.
 
-    Kairos takes a plan that ends before the time of a `hold-after` or `hold-during` for right. Of
-    the second no goal can say so: a plan that breaks it is refused by the proof.
+    Kairos takes a plan that ends before the time of a `hold-after` or `hold-during` for right. No
+    goal can state the second: a plan that breaks it is refused by the proof.
     """
     ends = [c.arguments[0] for c in problem.constraints if c.operator == 'hold-after']
     return replace(problem, goal=And((problem.goal, *ends))) if ends else problem

@@ -1,9 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints that speak of derived atoms, as parts of a finite-domain task.
+"""Constraints over derived atoms, as parts of a finite-domain task.
 
 What an operator does to a derived atom cannot be regressed. So the operator that leaves a state
-notes what the constraint says of that state, and the goal does so for the last one.
+notes the status of the constraint in that state, and the goal does so for the last one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Lookback:
 
     Args:
         draft: the task that they become part of.
-        clock: tells the time of the state that an operator leaves, and of the last one.
+        clock: gives the time of the state that an operator leaves, and of the last one.
     """
 
     def __init__(self, draft: SasBuilder, clock: StepClock) -> None:

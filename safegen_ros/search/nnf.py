@@ -33,7 +33,7 @@ _SLACK = 4  # how many times too many conjunctions may be on the way to a normal
 
 
 class _Units:
-    """What a conjunction of literals says of every variable."""
+    """The values that a conjunction of literals gives to every variable."""
 
     def __init__(self) -> None:
         self.equal: dict[int, int] = {}
@@ -220,7 +220,7 @@ def conjuncts(formula: NnfFormula) -> tuple[NnfFormula, ...]:
 
 
 def variables(formula: NnfFormula) -> set[int]:
-    """The variables that a formula speaks of."""
+    """The variables of a formula."""
     if isinstance(formula, NnfLiteral):
         return {formula.variable}
     return {variable for part in formula.parts for variable in variables(part)}

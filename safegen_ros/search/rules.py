@@ -33,7 +33,7 @@ from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import ConstraintMonitor
 
 AXIOM = -1
-"""In place of an action's number: it costs nothing and is nobody's doing."""
+"""Instead of an action's number: it costs nothing and no action does it."""
 
 _NEVER = 1  # the other fact that nothing gives
 
@@ -55,7 +55,7 @@ class Facts(NamedTuple):
 
 
 class RelaxedRule(NamedTuple):
-    """What an action, or an `AXIOM`, needs and gives; a conditional effect has one of its own."""
+    """Needs and effects of an action, or of an `AXIOM`; a conditional effect has its own."""
 
     action: int
     needs: Facts
@@ -97,7 +97,7 @@ class _Watch:
             self._by_atom.setdefault(atom, []).append(watched)
 
     def touched(self, mask: int) -> list[_Watched]:
-        """Those that speak of one of the atoms, each once."""
+        """Those with one of the atoms, each once."""
         if not self._by_atom:
             return []
         found: dict[int, _Watched] = {}
@@ -107,7 +107,7 @@ class _Watch:
         return list(found.values())
 
     def asked(self, mask: int, true: int, false: int) -> int:
-        """The facts of those that speak of one of the atoms and follow from what is known."""
+        """The facts of those with one of the atoms that follow from the known ones."""
         asked = 0
         for formula, fact in self.touched(mask):
             if follows(formula, true, false):
@@ -194,7 +194,7 @@ class RuleBuilder:
         return []  # hold-during is left to the monitors
 
     def _stated(self, formula: Condition) -> list[Condition]:
-        """The conjuncts that can be regressed, as they speak of no derived atom."""
+        """The conjuncts that can be regressed, as they have no derived atom."""
         return [part for part in _conjuncts(formula) if not part.mask & self._derived]
 
     def _goal_memory(self, monitor: ConstraintMonitor, value: int, urgent: bool) -> int:
@@ -381,7 +381,7 @@ def regress(formula: Condition, action: GroundAction) -> Condition:
 
 
 def _regress_each(formula: Condition, action: GroundAction) -> Condition:
-    """The same when conditional effects change what the condition speaks of."""
+    """The same when conditional effects change the condition."""
     formula = of_atoms(formula)
     if not isinstance(formula, Literals):
         return join((_regress_each(part, action) for part in formula.parts), formula.conjunctive)

@@ -104,7 +104,7 @@ class SasBuilder:
         return OperatorBuilder(operator.name, plain, changes, needs)
 
     def is_derived(self, formula: NnfFormula) -> bool:
-        """Whether a formula speaks of a derived variable that has stayed."""
+        """Whether a formula has a derived variable that has stayed."""
         if isinstance(formula, NnfLiteral):
             return formula.variable in self._derived
         return bool(self._derived) and any(map(self.is_derived, formula.parts))
@@ -156,7 +156,7 @@ class SasBuilder:
         return [variable.initial for variable in self.variables]
 
     def finish(self) -> SasTask | None:
-        """The task as it stands, or None when its goal is false in itself."""
+        """The task so far, or None when its goal is false in itself."""
         goal = self.logic.join(self.goals, True)
         if goal == FALSE:
             return None

@@ -63,7 +63,7 @@ class SearchTask:
         return standing >> self._clock, standing & self._fields
 
     def key(self, state: int, standing: Standing) -> tuple[tuple[int, int], int]:
-        """What tells nodes apart, and the time.
+        """The key that distinguishes nodes, and the time.
 
         Of two nodes with one key, the earlier one can do whatever the later one can: deadlines are
         farther away, and what must hold from a time on must hold for less. Only an interval in

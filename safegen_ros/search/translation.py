@@ -3,8 +3,8 @@
 """A problem as Fast Downward's translator is given it: its operators, without goal or constraints.
 
 The translator simplifies by the goal, and a goal that it finds trivial costs all operators. So the
-goal here is an atom of its own, and ours is compiled in afterwards with the constraints. A type
-that the translator would not read as we do (`either`, several parents) becomes a static atom.
+goal here is a separate atom, and ours is compiled in afterwards with the constraints. A type that
+the translator would not read as we do (`either`, several parents) becomes a static atom.
 """
 
 from __future__ import annotations
@@ -188,8 +188,8 @@ class _Types:
     def _unrolled(self, formula: Formula, positive: bool) -> Formula:
         """A formula without `forall` around derived atoms.
 
-        The translator makes a predicate of its own for what is not so, and would find a negation in
-        the circle of a rule that needs its own predicate.
+        The translator makes a separate predicate for a negation, and would find a negation in the
+        circle of a rule that needs its own predicate.
         """
         if isinstance(formula, Not):
             return Not(self._unrolled(formula.body, not positive))

@@ -34,19 +34,19 @@ _STOP_PAUSE_S = 0.01
 #: Time to reach a TCP server, and for a port to take a stop [s].
 _CONNECT_S = 1.0
 _WRITE_S = 0.2
-#: Time to end that the watched process gets once it is told to [s].
+#: Time for the watched process to end after its signal [s].
 END_S = 8.0
 #: The heartbeat of either process: a line with nothing in it.
 ALIVE = b'\n'
 
 
 def taken(port: ArmPort, stop: bytes) -> bytes:
-    """The line that tells that the watched process has this port, and what makes the arm hold."""
+    """The line that says that the watched process has this port, and what makes the arm hold."""
     return json.dumps({**asdict(port), 'stop': stop.hex()}).encode('ascii') + b'\n'
 
 
 def released() -> bytes:
-    """The line that tells that the arm is held and the port is free."""
+    """The line that says that the arm is held and the port is free."""
     return b'null\n'
 
 
@@ -72,7 +72,7 @@ class Guard:
         self._port: ArmPort | None = None
         self._stop = b''
         module = [sys.executable, '-m', 'safegen_ros.robot.agent.serve']
-        # A session of its own: what a terminal sends to its processes comes here only.
+        # A separate session: signals of a terminal to its processes come here only.
         self._process = subprocess.Popen(
             [*module, '--news', str(news), '--end', str(end), *arguments],
             pass_fds=(news, end),
@@ -166,7 +166,7 @@ def _opened(port: ArmPort) -> Iterator[Callable[[bytes], object]]:
     with socket.create_connection((port.host, port.tcp_port), _CONNECT_S) as connection:
         connection.settimeout(_WRITE_S)
         yield connection.sendall
-        # Answers that nobody has read would reset the connection before the server reads the stops.
+        # Unread answers would reset the connection before the server reads the stops.
         connection.shutdown(socket.SHUT_WR)
         with contextlib.suppress(OSError):
             while connection.recv(4096):

@@ -19,7 +19,7 @@ _MAX_WAITING = 32
 
 
 class Writer:
-    """Sends lines and signs of life; whoever says something never waits for the client."""
+    """Sends lines and heartbeats; a sender never waits for the client."""
 
     def __init__(self, sink: int) -> None:
         self.failed = False
@@ -36,11 +36,11 @@ class Writer:
             self.failed = True
 
     def answer(self, number: int, result: Any = None) -> None:
-        """Tells what came of a request."""
+        """Sends the result of a request."""
         self.say({'id': number, 'ok': True, 'result': result})
 
     def refuse(self, error: AgentError) -> None:
-        """Tells why nothing came of a request."""
+        """Sends the reason why a request has no result."""
         self.say({'id': error.id, 'ok': False, 'code': error.code, 'message': error.message})
 
     def end(self, timeout_s: float) -> None:

@@ -86,7 +86,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Carry out a motion program, given as its text and the SHA-256 of that in hex."""
+    """Execute a motion program, given as its text and the SHA-256 of that in hex."""
 
     id: int
     program: str
@@ -182,7 +182,7 @@ class LineReader:
         self._passing_over = False
 
     def feed(self, data: bytes) -> list[bytes | AgentError]:
-        """The lines that are complete now, without their ends; an error in place of a long one."""
+        """The complete lines so far, without their ends; an error instead of a long one."""
         found: list[bytes | AgentError] = []
         *lines, rest = (self._rest + data).split(b'\n')
         for line in lines:

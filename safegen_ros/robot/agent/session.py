@@ -36,7 +36,7 @@ from safegen_ros.sync import Deadline
 
 #: A client says its first word within this time [s].
 FIRST_WORD_S = 10.0
-#: So many lines in a row that are no request end the session: the link is not to be trusted.
+#: So many lines in a row that are not requests end the session: the link is not to be trusted.
 MAX_BAD_LINES = 100
 #: Time for the arm's threads to end once it is stopped [s]. An arm that is still being opened may
 #: take longer: 1.5 s, up to 8 s more for a port that another agent lets go of, and its questions.
@@ -75,7 +75,7 @@ class Session:
 
     Args:
         link: where it is.
-        open_arm: opens what the client asks for, which tells its readings; may raise.
+        open_arm: opens the arm that the client asks for, which reports its readings; may raise.
         models: the arms that it may ask for.
         link_timeout_s: silence after which the arm is held [s]; also when it was this process that
             did not run for so long.
@@ -113,7 +113,7 @@ class Session:
         """Serves until the client closes, falls silent or cannot be understood.
 
         Returns:
-            Why it ended. The arm was told to hold then; `held` says whether it is released too.
+            Why it ended. The arm had to hold then; `held` says whether it is released too.
         """
         self._writer.say(
             {
@@ -259,7 +259,7 @@ class Session:
 
         def done(count: int) -> None:
             self._writer.say({'event': 'step', 'id': request.id, 'done': count})
-            # This thread may run first after a stall, in which nobody has watched the motion.
+            # This thread may run first after a stall, in which the motion was not watched.
             if self._watched.over:
                 raise Canceled('no process has watched the motion', ErrorCode.EXECUTION_CANCELED)
 
@@ -268,7 +268,7 @@ class Session:
         except RobotError:
             raise  # the arm holds
         except Exception:
-            # Of the vendor's library, say: what the arm does now is not known.
+            # Perhaps of the vendor's library: the state of the arm is not known.
             arm.stop()
             raise
 

@@ -48,8 +48,8 @@ TOOL_TIMEOUT_S = 20.0
 #: Time for the answer to a stop, or the link timeout of the agent where that is longer; without it
 #: the connection is cut, which stops too [s].
 STOP_TIMEOUT_S = 0.5
-#: But never longer than this [s]: whoever has called stop must hear in time whether the arm has
-#: confirmed it, and the agent holds it by itself once the link is dead.
+#: But never longer than this [s]: the caller of stop must hear in time whether the arm has
+#: confirmed it, and the agent holds the arm once the link is dead.
 LONGEST_STOP_S = 2.0
 #: Fingers are measured this far beyond their way [m].
 _SLACK_M = 0.005

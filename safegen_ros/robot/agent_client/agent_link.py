@@ -92,7 +92,7 @@ class AgentLink(Closing):
                 self._pending.pop(number, None)
 
     def lose(self, why: str) -> None:
-        """Ends the link; whoever waits for an answer gets an error. Returns at once."""
+        """Ends the link; pending answers become errors. Returns at once."""
         with self._lock:
             if self.lost:
                 return
@@ -101,7 +101,7 @@ class AgentLink(Closing):
                 if not future.done():
                     future.set_exception(self.unreachable(why))
         self._ended.set()
-        # Cutting may wait for a thread of paramiko, and whoever stops an arm must not.
+        # Cutting may wait for a thread of paramiko, and a stop must not wait.
         threading.Thread(target=self.channel.cut, daemon=True).start()
 
     def close(self) -> None:

@@ -124,8 +124,8 @@ class LocalChannel:
         self._socket, far = socket.socketpair()
         self._socket.setblocking(False)
         command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *timeouts(address)]
-        # A session of its own: what a terminal or a supervisor sends to this process group must
-        # not end the agent before it has held the arm.
+        # A separate session: signals of a terminal or a supervisor to this process group must not
+        # end the agent before it has held the arm.
         with far:
             self._process = subprocess.Popen(
                 command,
@@ -156,7 +156,7 @@ class LocalChannel:
             return b''  # it has ended with something unread
 
     def errors(self) -> str:
-        """What it has written to standard error since the last call."""
+        """Its output to standard error since the last call."""
         pipe, said = self._process.stderr, b''
         while pipe is not None and select.select([pipe], [], [], 0)[0]:
             data = os.read(pipe.fileno(), 4096)

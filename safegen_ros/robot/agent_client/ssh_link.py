@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An SSH connection to the computer of the arm: a host key known beforehand, and no password.
 
-What fails says how to mend it, since whoever sets an arm up meets every one of these once.
+Each failure names its fix, since every set-up of an arm meets each of them once.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _matches_patterns(host: str, patterns: Iterable[str]) -> bool:
     """Whether a pattern matches, and none that begins with `!` does."""
     found = False
     for pattern in patterns:
-        # Brackets stand round a host that has a port, and are no set of characters.
+        # Brackets stand round a host that has a port, and are not a set of characters.
         plain = pattern.lstrip('!').replace('[', '[[]')
         if fnmatchcase(host, plain):
             if pattern.startswith('!'):
@@ -91,7 +91,7 @@ def _matches_patterns(host: str, patterns: Iterable[str]) -> bool:
 
 
 CONNECT_TIMEOUT_S = 10.0
-#: A server that is there says at once what it is [s].
+#: A running server sends its version at once [s].
 BANNER_TIMEOUT_S = 5.0
 #: What paramiko logs: our errors say the same with a cure, and without a traceback.
 _LOG = 'safegen_ros.ssh'
@@ -361,7 +361,7 @@ class SshChannel:
             raise OSError(str(error) or type(error).__name__) from error
 
     def errors(self) -> str:
-        """What it has written to standard error since the last call."""
+        """Its output to standard error since the last call."""
         said = b''
         while self._channel.recv_stderr_ready():
             said += self._channel.recv_stderr(4096)

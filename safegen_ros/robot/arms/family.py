@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm in a cell of many: where its tip gets, with which joints, and its hull with the tool.
 
-Of the closed form of `ArmModel` one branch is used, elbow up, so that a place of the tip is a
+`ArmModel` has a closed form, of which one branch is used, elbow up, so that a place of the tip is a
 posture of the arm.
 """
 
@@ -61,7 +61,8 @@ class ArmFamily:
         tool: flange to tip [m].
         tool_radius: of the hull of the tool [m].
         cell: side of a cell of the grid [m].
-        reach: what planners are told: the tip gets to distances between these from the base [m].
+        reach: the range given to planners: the tip gets to distances between these from the base
+            [m].
         dead: azimuths about the base that the first joint does not get to [rad]; None where it
             turns all the way round.
         box: edge of a box [m].

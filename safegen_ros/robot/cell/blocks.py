@@ -127,7 +127,7 @@ class BlocksworldCell(Closing):
         return self.observe()
 
     def look(self) -> Sample | None:
-        """Measures an idle arm; None where the reading itself is told on."""
+        """Measures an idle arm; None where the reading itself is passed on."""
         arm = self.arm
         return Sample(0.0, arm.joint_positions(), self.poses(), arm.tool_on(), arm.opening())
 

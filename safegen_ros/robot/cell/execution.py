@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executes a plan in a cell, step by step, under the constraints' monitors.
 
-The plan is verified here, whoever sent it and whatever they claim. After each step the observed
-world is compared with the proved one, and the constraints are progressed on what was observed: the
-first difference stops the arm.
+The plan is verified here, from any sender and with any claim. After each step the observed world is
+compared with the proved one, and the constraints are progressed on what was observed: the first
+difference stops the arm.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Deadlines(Protocol):
 
 
 class Job(Protocol):
-    """A plan for a task of some world, and the cell that carries it out."""
+    """A plan for a task of some world, and the cell that executes it."""
 
     @property
     def steps(self) -> Sequence[ConcurrentStep]:
@@ -96,7 +96,7 @@ class Job(Protocol):
         ...
 
     def take(self, step: ConcurrentStep) -> None:
-        """Carries out one step, or raises."""
+        """Executes one step, or raises."""
         ...
 
     def observe(self) -> State:
@@ -116,7 +116,7 @@ class Cell(Stoppable, Protocol):
         ...
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
-        """Carries out one ground action, or raises."""
+        """Executes one ground action, or raises."""
         ...
 
     def observe(self) -> State:
@@ -145,11 +145,11 @@ class ExecutionOutcome:
 
     Attributes:
         verdict: the executor's own verdict on the plan.
-        steps_done: steps that were carried out and observed to have worked.
+        steps_done: steps that were executed and observed to have worked.
         observed: the last observed state; None when nothing was observed.
         remaining: after success and after a `STATE_MISMATCH` what is left of the task from that
             state on; None where that cannot be said.
-        taken: steps that were carried out and looked at, whatever was seen then.
+        taken: steps that were executed and observed, with any result.
     """
 
     verdict: Verdict
@@ -187,12 +187,12 @@ def carry_out(
     watch: Watch | None = None,
     rehearse: Callable[[Verdict], Verdict] | None = None,
 ) -> ExecutionOutcome:
-    """Verifies a plan, then carries it out.
+    """Verifies a plan, then executes it.
 
     Args:
         time_budget_s: the cell is stopped after this time [s].
-        cancelled: whether the caller wants to stop; asked between steps. Whoever sets it also
-            calls `cell.stop()`, which ends the motion under way.
+        cancelled: whether the caller wants to stop; asked between steps. The caller that sets it
+            also calls `cell.stop()`, which ends the motion under way.
         resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
             state of the task.
         watch: a second monitor.
@@ -310,8 +310,8 @@ class _Execution:
     def carry_out(self) -> None:
         """Moves, observes and compares until the plan is done."""
         self._tell(ExecutionPhase.PREPARING)
-        # A new goal is what allows motion again after a stop. Whoever stops sets what `check_stop`
-        # asks before it stops the cell, so that a stop of this goal is not lost here.
+        # A new goal is what allows motion again after a stop. A stop sets the flag of `check_stop`
+        # before it stops the cell, so that a stop of this goal is not lost here.
         self.job.cell.reset_stop()
         self.check_stop()
         if not self.resume:
@@ -339,13 +339,13 @@ class _Execution:
             raise
         except RobotError as error:
             if error.code is ErrorCode.STATE_MISMATCH:
-                # What it has done instead may break a constraint, which is worse; and if not, it is
-                # from there that somebody may plan anew.
+                # Its effect instead may break a constraint, which is worse; and if not, a replan
+                # starts from there.
                 self._look()
             raise
 
     def _look(self) -> None:
-        """Observes the world, and has it judged here and by whoever else watches."""
+        """Observes the world, and has it judged here and by every other monitor."""
         self.observed = observed = self.job.observe()
         looks = self.job.monitor.looks
         answered = None if self.watch is None else self.watch.look(looks, observed)

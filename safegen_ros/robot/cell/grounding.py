@@ -51,7 +51,7 @@ class Tool:
 def is_rigid(pose: Pose) -> bool:
     """Whether a pose has finite numbers and a rotation."""
     finite = all(math.isfinite(value) for value in (*pose.position, *pose.orientation))
-    # The rotation of a quaternion of another length is none; that of zeros reads as upright.
+    # The rotation of a quaternion of another length is invalid; that of zeros reads as upright.
     return finite and abs(math.hypot(*pose.orientation) - 1.0) <= LENGTH_TOLERANCE
 
 

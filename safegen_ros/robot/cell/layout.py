@@ -28,7 +28,7 @@ class Layout:
     """Where the blocks begin.
 
     Attributes:
-        poses: pose of each block by name; a held block stands on a slot of its own.
+        poses: pose of each block by name; a held block stands on its own slot.
         held: the block that the arm picks up before the task begins, or None.
     """
 

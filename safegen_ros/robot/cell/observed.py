@@ -32,7 +32,7 @@ STILL_HOLDS = (
     'the tool still holds what the last goal left there: hold a hand under the block, and call '
     '`safegen arm release`'
 )
-#: The cure where blocks do not stand as the task begins, and nobody looks.
+#: The cure where blocks do not stand as the task begins, and are not measured.
 SAY_SO = (
     'set the blocks up as the task begins, and say so (safegen arm blocks-set-up, or safegen run '
     '--blocks-set-up)'
@@ -42,7 +42,7 @@ NOWHERE = Tool((0.0, 0.0, 10.0), on=False)
 
 
 class AssumedWorld(World):
-    """Blocks that are believed to go where the tool takes them; nobody looks.
+    """Blocks that are assumed to follow the tool; they are not measured.
 
     It follows the measured joints and the tool, so a move that the arm did not make, or a pick
     beside the block, is noticed. A block that was lost on the way is not.
@@ -225,7 +225,7 @@ class PerceivedWorld(World):
         return ground(poses, NOWHERE, self._scene.block_size, self.tolerance)
 
     def levelled(self, poses: Mapping[str, Pose]) -> dict[str, Pose]:
-        """The same with each block upright and at its level, of which its edge tells more."""
+        """The same with each block upright and at its level, as its edge shows."""
         size, levelled = self._scene.block_size, {}
         for name, pose in poses.items():
             x, y, z = pose.position
@@ -235,7 +235,7 @@ class PerceivedWorld(World):
         return levelled
 
     def _seen(self, names: frozenset[str]) -> tuple[dict[str, Pose], dict[str, Pose]]:
-        """The blocks of these names, and what is in their way; all are blocks for no name."""
+        """The blocks of these names, and the blocks in their way; without names all blocks."""
         found = median_poses(self._look(), names)
         if hidden := sorted(names - found.keys()):
             raise RobotError(

@@ -182,7 +182,7 @@ def median_poses(pictures: Sequence[Picture], still: Collection[str]) -> dict[st
 
 
 def _spread(poses: Sequence[Pose]) -> float:
-    """The longest way along one axis between two of these poses [m]."""
+    """The longest way along one axis between two of the poses [m]."""
     axes = ([pose.position[axis] for pose in poses] for axis in range(3))
     return max(max(values) - min(values) for values in axes)
 
@@ -191,7 +191,7 @@ def _median(poses: Sequence[Pose]) -> Pose:
     """The median of positions, and the orientation that is nearest to all others."""
     wrong = [pose for pose in poses if not is_rigid(pose)]
     if wrong:
-        return wrong[0]  # which is told of where the state is made of it
+        return wrong[0]  # which is reported where the state is made of it
     x, y, z = (statistics.median(pose.position[axis] for pose in poses) for axis in range(3))
 
     def distance(pose: Pose) -> float:

@@ -37,8 +37,8 @@ class MyCobotCell(BlocksworldCell):
 
     Args:
         connect: opens the arm, which calls its argument with every reading.
-        perception: sees the blocks; None where nobody looks, and they are assumed to be where the
-            arm has put them.
+        perception: sees the blocks; None if they are not measured but assumed to be where the arm
+            has put them.
         sample: called with every reading of the arm, and the blocks of that moment.
     """
 
@@ -100,7 +100,7 @@ class MyCobotCell(BlocksworldCell):
         return poses if self._perceived is None else self._perceived.levelled(poses)
 
     def look(self) -> None:
-        """Reads the idle arm, which tells `sample`; raises `RobotError` without an answer."""
+        """Reads the idle arm and reports to `sample`; raises `RobotError` without an answer."""
         self.arm.joint_positions()
 
     @property

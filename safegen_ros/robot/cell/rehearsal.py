@@ -3,8 +3,8 @@
 """A whole plan on the twin before the first real motion: reach, limits, collisions, poses.
 
 Symbols say nothing of geometry: a plan that is proved safe may still have the wrist sweep a tower.
-So every motion is made on a twin of its own first, with the same skills, as fast as the machine
-can. What goes wrong there is a verdict like any other, and goes back to whoever wrote the plan.
+So every motion is made on a separate twin first, with the same skills, as fast as the machine can.
+A fault there is a verdict like any other, and goes back to the planner.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def rehearse(
     sample: Callable[[int, Sample], None] = lambda step, look: None,
     target_error: Callable[[], Offset] | None = None,
 ) -> Rehearsal:
-    """Carries a plan out on a twin that nobody sees.
+    """Executes a plan on a twin without a display.
 
     Args:
         plan: its steps; proved before, since nothing here looks at constraints or the goal.
@@ -142,7 +142,7 @@ def _set_up(
 
 
 def _failed(verdict: Verdict, index: int, where: str, error: RobotError) -> Verdict:
-    """What a fault of the twin says of the plan."""
+    """The verdict on a plan after a fault of the twin."""
     impossible = error.code in _NOT_POSSIBLE
     if isinstance(error, CollisionError):
         cure = 'take another order of steps, in which what is in the way is not there yet'

@@ -85,7 +85,7 @@ class SymbolicCell:
         self._become(init)
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
-        """Carries out one ground action; it takes its time, and its effects come at the end of it.
+        """Executes one ground action; it takes its time, and its effects come at the end of it.
 
         What an action with a duration does at its start comes at once.
 
@@ -115,7 +115,7 @@ class SymbolicCell:
         self._origin = self._time
 
     def _last(self, timed: TimedActions, step: Step) -> None:
-        """Carries out an action with a duration."""
+        """Executes an action with a duration."""
         bits = timed.table.encode(self._state)
         duration = timed.least_duration(step, bits)
         start, end = timed.happenings(step, duration)

@@ -3,7 +3,7 @@
 """Blocks that are not all in view: of a tower only the top is seen, until it is looked at.
 
 What a block stands on is known once its tower was looked at from the side, or the arm has put it
-there. What is told of the other blocks is what the task believes, as far as that fits what is seen.
+there. The reported places of the other blocks are those of the task, as far as they fit the view.
 No action is taken on a guess: neither its blocks nor those of a constraint may be out of view.
 """
 
@@ -22,7 +22,7 @@ _TABLE = ''
 
 
 class ViewedCell:
-    """A cell of Blocksworld, of which only that is told which is in view.
+    """A cell of Blocksworld that reports only the blocks in view.
 
     Args:
         cell: the cell, which knows all.
@@ -63,7 +63,7 @@ class ViewedCell:
         self.observe()
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
-        """Carries out one action; what it does is seen.
+        """Executes one action; its effect is seen.
 
         Raises:
             RobotError: a block of it, or of a constraint, is out of view (`UNSUPPORTED_SCENE`), and
@@ -91,7 +91,7 @@ class ViewedCell:
         self.believed(state)
 
     def expect_no_look(self) -> None:
-        """From now on whole plans are carried out, before whose steps nobody looks.
+        """From now on whole plans are executed, without an observation before each step.
 
         What constraints are about must be in view all the while: a guess that breaks one would be
         taken for what was observed.
@@ -102,7 +102,7 @@ class ViewedCell:
         """What holds, as far as it is in view, and what is believed of the rest.
 
         Raises:
-            RobotError: nobody looks, and a block of a constraint is out of view
+            RobotError: the world is not observed, and a block of a constraint is out of view
                 (`UNSUPPORTED_SCENE`); and as the cell does.
         """
         told = self.believed(self.cell.observe())
@@ -120,7 +120,7 @@ class ViewedCell:
             )
 
     def believed(self, state: State) -> State:
-        """What is told where a state holds; takes note of what is out of view in it."""
+        """The reported facts where a state holds; notes what is out of view in it."""
         supports = _supports(state)
         known = {
             name: below
@@ -171,7 +171,7 @@ def _completed(
             hidden.remove(below)
             full[last] = last = below
         full[last] = _TABLE
-    for name in hidden:  # somewhere below a top that nobody has looked under
+    for name in hidden:  # somewhere below a top that was not looked under
         full[last] = name
         full[name], last = _TABLE, name
     return full

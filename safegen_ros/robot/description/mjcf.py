@@ -140,7 +140,7 @@ def _settings(root: ET.Element) -> None:
 
 def _keep_out(world: ET.Element, box: KeepOut) -> None:
     """A box that is too soft to push: what enters it is found, and not moved by it."""
-    # A body of its own: of contacts with the world some are left out, see `_EXCLUDES`.
+    # A separate body: some of its contacts with the world are left out, see `_EXCLUDES`.
     ET.SubElement(
         ET.SubElement(world, 'body', name=keep_out_geom(box)),
         'geom',

@@ -75,7 +75,7 @@ def _cup(tool: ET.Element, scene: Scene) -> None:
         size=str(TOOL_RADIUS),
         fromto=numbers((0, 0, 0, 0, 0, tube)),
     )
-    # A body of its own: adhesion acts on every contact of a body, and only the pad may suck.
+    # A separate body: adhesion acts on every contact of a body, and only the pad may suck.
     pad = ET.SubElement(
         tool,
         'body',

@@ -110,7 +110,7 @@ class Emulator(Closing):
         self._do(lambda: self._line.add(fault, time.monotonic()))
 
     def repair(self) -> None:
-        """Ends all faults: plugs the cable in, and mends servos; the power stays off."""
+        """Ends all faults: plugs the cable in, and repairs servos; the power stays off."""
         self._do(self._repaired)
 
     def _do(self, work: Callable[[], None]) -> None:
@@ -262,7 +262,7 @@ class Emulator(Closing):
                 self._write(client, data)
 
     def _write(self, client: _Client, data: bytes) -> None:
-        # Nobody reads, or whoever asked is gone: the answer is lost, as on a real line.
+        # No reader, or the sender is gone: the answer is lost, as on a real line.
         with contextlib.suppress(OSError):
             os.write(client.fd, data)
 

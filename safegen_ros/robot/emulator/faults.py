@@ -19,7 +19,7 @@ class FaultError(SafegenError):
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One kind of fault: its usual value, its range, and what it does."""
+    """One kind of fault: its usual value, its range, and its effect."""
 
     default: float
     low: float
@@ -107,7 +107,7 @@ class FaultyLine:
         self._frozen: bytes | None = None
 
     def began(self, now: float) -> None:
-        """Tells that a motion command has come; the first one counts [s]."""
+        """Notes that a motion command has come; the first one counts [s]."""
         if self._began is None:
             self._began = now
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated firmware: what each command does and what it is answered.
+"""The emulated firmware: the effect of each command, and its answer.
 
 Every set command is acknowledged at once with 1, long before a motion ends, as logs of real arms
 show. A command that the firmware does not know is not answered.
@@ -31,7 +31,7 @@ NO_SOLUTION = 32
 #: Speed of the gripper at 100 % [% of its opening per second], and when it counts as moving [%/s].
 _GRIPPER_SPEED = 100.0
 _GRIPPER_MOVING = 5.0
-#: What is read of a gripper where there is none, and what lets its servo go instead of moving it.
+#: The reading of a missing gripper, and the value that lets its servo go instead of moving it.
 NO_GRIPPER = 255
 _LET_GO = 254
 
@@ -237,7 +237,7 @@ class Firmware:
 
     def _enable(self, joints: range | list[int], on: bool) -> bytes:
         for joint in joints:
-            # A broken servo stays so, whatever it is told.
+            # A broken servo stays so, after any command.
             self.enabled[joint] = on and bool(self.free[joint])
         return ACK
 

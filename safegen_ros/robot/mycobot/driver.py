@@ -91,7 +91,7 @@ class MyCobot(Closing, Arm):
         self._opening: float | None = None
         self._last: tuple[float, Joints] | None = None
         try:
-            # Whoever moved it before may have died without a stop.
+            # An earlier program may have died without a stop.
             self.stop()
             self._require_answer()
         except BaseException:
@@ -152,7 +152,7 @@ class MyCobot(Closing, Arm):
         except RobotError as error:
             self._fail(error.message, error.code)
         except BaseException:
-            # Of whoever takes the readings, say: nobody looks after the motion any more.
+            # Perhaps of the receiver of the readings: the motion is not watched after this.
             self.stop()
             raise
 

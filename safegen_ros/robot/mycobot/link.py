@@ -100,7 +100,7 @@ class Wire:
         """
         frame = self._checked(data)
         self._discard()
-        # Whoever shuts the gate waits for this lock, so that after it no motion command leaves.
+        # The closing of the gate waits for this lock, so that after it no motion command leaves.
         with self._gate:
             if frame.command == FrameCommand.STOP:
                 self._stop_waits = False

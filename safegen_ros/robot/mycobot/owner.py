@@ -17,7 +17,7 @@ from safegen_ros.sync import Closing, boottime
 Robot = SerialRobot | TcpRobot
 Result = TypeVar('Result')
 
-#: The firmware is told to hold so often, until it says that it does.
+#: The firmware gets so many commands to hold, until it says that it does.
 STOP_TRIES = 3
 #: How often an answer that does not come, or cannot be right, is asked for again.
 READ_TRIES = 5
@@ -49,8 +49,8 @@ class PortOwner(Closing):
     def ask_again(self, name: str, *args: Any) -> Any:
         """As `ask`, but with as much patience as a reading has.
 
-        Only for questions, and for what may be said twice: whoever answers may have been held up
-        for longer than the library waits.
+        Only for questions, and for messages that may be repeated: the answer may be delayed for
+        longer than the library waits.
         """
         for _ in range(READ_TRIES - 1):
             answer = self.ask(name, *args)
@@ -60,7 +60,7 @@ class PortOwner(Closing):
         return self.ask(name, *args)
 
     def ask_counted(self, name: str, *args: Any) -> tuple[Any, int, float]:
-        """As `ask`, with what tells how old an answer is.
+        """As `ask`, with a value that gives the age of an answer.
 
         Returns:
             The answer, how often the library had to ask for it, and when its turn came, before the

@@ -78,7 +78,7 @@ class ArmStatus:
     """What an arm says about itself.
 
     Attributes:
-        version: of the firmware, such as 7.3; None when it does not tell.
+        version: of the firmware, such as 7.3; None when it does not report it.
         powered: whether the servos have power.
         servos: whether every servo answers and holds.
         error: 0, or the firmware's code: 1 to 6 a joint at its limit, 16 to 19 a collision, 32 to

@@ -4,7 +4,8 @@
 
 A pair of bodies may touch when it rested together at the start of the phase or when the phase
 expects it (the cup and the block it picks, the carried block and its support). Any other pair with
-more than 0.1 mm of penetration, or 2 N, is a collision, and so is an allowed pair that is crushed.
+more than 0.1 mm of penetration, or 2 N, is a collision, and an allowed pair that is crushed is one,
+too.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class ContactRules:
 
     Args:
         names: by geom id, the body that the geom counts as; `TABLE`, `TOOL`, a block, or a link.
-        blocks: which of these names are blocks.
+        blocks: which of the names are blocks.
     """
 
     def __init__(self, names: list[str], blocks: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of the twin without a screen: RGB frames from samples, by EGL or OSMesa.
 
-It has a model of its own, so a recording can be rendered after the run, or elsewhere.
+It has its own model, so a recording can be rendered after the run, or elsewhere.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RenderError(SafegenError):
 def backend() -> str:
     """The first of egl and osmesa that works here; `MUJOCO_GL` decides alone when it names one.
 
-    Each is tried in a process of its own, because PyOpenGL keeps the platform of the first try.
+    Each is tried in a separate process, because PyOpenGL keeps the platform of the first try.
 
     Raises:
         RenderError: neither works; what each said, and the Debian packages.

@@ -43,7 +43,7 @@ class TwinTool(Protocol):
         ...
 
     def is_on(self, data: Any) -> bool:
-        """Whether it was told to take hold."""
+        """Whether it was commanded to take hold."""
         ...
 
     def opening(self, data: Any) -> float | None:
@@ -145,7 +145,7 @@ class MujocoTwin(Closing, Arm):
         return dict(blocks)
 
     def reset(self, blocks: Mapping[str, Pose]) -> None:
-        """Builds the world anew: arm at home, tool off, blocks settled, time 0.
+        """Builds the world again: arm at home, tool off, blocks settled, time 0.
 
         A stop or a fault stays latched: only `reset_stop` allows motion again.
         """
@@ -240,7 +240,7 @@ class MujocoTwin(Closing, Arm):
     def track(self, setpoint: Joints) -> None:
         """Advances by one tick of 10 ms under a set-point (6,) [rad], as firmware gives it.
 
-        What touches what is not judged: whoever gives set-points knows nothing of blocks.
+        Contacts are not judged: a source of set-points knows nothing of blocks.
         """
         with self._lock:
             self._setpoint = self.scene.arm.clip(setpoint)
