@@ -52,7 +52,7 @@ PHRASES = {
     r'\bas it ships\b': 'by default',
     r'\bof (?:its|his|their|our|your) own\b': 'its own ..., separate',
     r'\b(?:says?|said|speaks?) of\b': 'name the content',
-    r'(?<!here )\b(?:is|are|was|were|be) none\b': 'is not a ...',
+    r'(?<!here )\b(?:is|are|was|were|be) (?-i:none)\b': 'is not a ...',
     r'(?<!here )\b(?:is|are|was|were|be) no (?!long|more|less|way|worse|\w+er\b)\w': 'not a',
     r'\bwho(?:ever|mever|m)\b': 'name the person or process',
     r'\bin place of\b': 'instead of',

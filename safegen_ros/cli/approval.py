@@ -88,7 +88,7 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
 
 
 def _shown(pending: Any, as_json: bool) -> int:
-    """Says how the plan is approved, where nobody can be asked; nothing is approved by that."""
+    """Prints how to approve the plan, if there is no terminal; nothing is approved by that."""
     if as_json:
         print(json.dumps(_values(pending)))
     else:
@@ -156,13 +156,13 @@ class Asking:
         self._approver = Approver(client.node)
 
     def ask(self, pending: Any) -> None:
-        """Begins to ask; a thread of its own waits for the answer, which may never come."""
+        """Begins to ask; a separate thread waits for the answer, which may never come."""
         threading.Thread(target=self._ask, args=(pending.digest,), daemon=True).start()
 
     def _ask(self, digest: str) -> None:
         try:
             approve = _yes()
-        except EOFError:  # nobody is there: the plan waits for somebody elsewhere
+        except EOFError:  # no operator here: the plan waits for an approval elsewhere
             return
         try:
             answer = _say(self._approver, digest, Word(digest, approve, ''))

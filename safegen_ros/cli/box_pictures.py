@@ -88,7 +88,7 @@ def keep_pictures(
     Args:
         folder: of the run, with its recording.
         goal: the task.
-        record: what is known of the run.
+        record: the known facts of the run.
         video: whether a video is wanted.
 
     Returns:

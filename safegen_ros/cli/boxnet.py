@@ -316,7 +316,7 @@ def _task(path: Path, id: str) -> Task:
 
 
 def _plan(task: Task, planner: str, seed: int) -> tuple[Plan | None, str]:
-    """A plan, and what is known about it."""
+    """A plan, and the known facts about it."""
     from safegen_ros.tasks.boxnet.astar import MOST_EXPANSIONS, certificate, plan_as_paper
     from safegen_ros.tasks.boxnet.optimal import solve as shortest
 

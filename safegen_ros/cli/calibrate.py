@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Where the table is touched, as shares of the way from the first slot to the last.
 _TABLE_POINTS = (0.08, 0.42, 0.75)
-#: The tip waits this far above what it is to touch [m]; the person brings it down.
+#: The tip waits this far above the place to touch [m]; the person brings it down.
 _ABOVE = 0.02
 _HELP = (
     'x 5, y -2, z -1: move by so many mm, at most 20; t: it touches; s: leave this point out; '

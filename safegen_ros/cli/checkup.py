@@ -24,7 +24,7 @@ _COLOURS = {OK: 'green', WRONG: 'red', NOT_TRIED: 'yellow'}
 
 
 class Wrong(SafegenError):
-    """What a check found wrong, and the command that mends it."""
+    """The fault that a check found, and the command that fixes it."""
 
     def __init__(self, found: str, cure: str) -> None:
         super().__init__(f'{found}: {cure}')
@@ -41,9 +41,9 @@ class Check:
     """One thing to look at.
 
     Attributes:
-        name: what it is, for the table.
+        name: its name, for the table.
         look: returns what was found; raises `Wrong`, `NotTried` or any error.
-        cure: the command that mends it, where an error names none itself.
+        cure: the command that fixes it, where an error names no command.
     """
 
     name: str

@@ -273,13 +273,13 @@ def build_with(
     make: Callable[[Workers, Notify], bool],
     show: Callable[[Path, Console], None],
 ) -> None:
-    """Builds a dataset of another world, and shows what it is made of.
+    """Builds a dataset of another world, and shows its composition.
 
     Args:
         group: of commands, such as `safegen bench boxnet`.
         jobs: processes; None for one on each core.
         out: its folder.
-        make: builds it, and tells whether there was anything to do.
+        make: builds it, and returns whether there was anything to do.
         show: prints its statistics.
     """
     with working(jobs, '') as (workers, notify, console):
@@ -292,7 +292,7 @@ def build_with(
 def check_with(
     jobs: int | None, folder: Path, examine: Callable[[Path, Workers, Notify], int]
 ) -> None:
-    """Checks a dataset by a function that tells how many rows it has looked at."""
+    """Checks a dataset by a function that returns how many rows it has checked."""
     with working(jobs, '') as (workers, notify, console):
         rows = examine(folder, workers, notify)
     _tell_checked(folder, rows, console)

@@ -212,7 +212,7 @@ def _with_stack(
 ) -> int:
     display.busy('safegen up sim: starting planner, validator and executor')
     log = session.folder / 'log'
-    # A stop of this stack ends with it: nobody could reset it afterwards, and nothing real moves.
+    # A stop of this stack ends with it: no reset could follow, and nothing real moves.
     own = {'SAFEGEN_RUNTIME_DIR': str(log), 'SAFEGEN_RELEASE_DIR': str(log)}
     stack = Supervisor(specs, log_dir=log, environment=own, on_event=_stack_event(display))
     with stack:

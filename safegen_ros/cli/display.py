@@ -43,7 +43,7 @@ _TOLD = (
     ReplanRecord,
     UnderstoodRecord,
 )
-"""Events that are told; how the goal has ended, the command says."""
+"""Events to print; the command prints the end of the goal."""
 
 _BUSY = {
     PlanningPhase.WAITING: 'other goals come first: {detail}',

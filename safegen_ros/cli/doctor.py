@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen doctor`: whether what a profile needs is there and works, and what mends it."""
+"""`safegen doctor`: whether the parts of a profile are there and work, and how to fix them."""
 
 from __future__ import annotations
 

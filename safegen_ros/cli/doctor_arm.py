@@ -112,7 +112,7 @@ class _Arm:
         return f'{_text(second)} deg'
 
     def fits(self) -> str:
-        """Compares the tool that is told with that of the scene, and with what the arm has."""
+        """Compares the tool of the settings with that of the scene, and with that of the arm."""
         from safegen_ros.robot.mycobot.effectors import scene_for
         from safegen_ros.robot.scene import default_scene_path, load_scene
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen eval figure6`: makes the figure, and prints what came of both plans."""
+"""`safegen eval figure6`: makes the figure, and prints the result of both plans."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Filter:
         return cls(domain, result, level, begun)
 
     def wants(self, values: dict[str, Any]) -> bool:
-        """Whether a run, as `run_values` tells it, is wanted."""
+        """Whether a run, as `run_values` returns it, is wanted."""
         result = self.result.upper()
         return (
             (not self.domain or values['domain'] == self.domain)

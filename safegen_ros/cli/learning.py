@@ -36,7 +36,7 @@ def grpo(config: Config, out: Out, resume: Resume = False, report_to: ReportTo =
 
 
 def _train(stage: str, config: Path, out: Path, resume: bool, report_to: list[str] | None) -> None:
-    recipe = data_path(config)  # a name that is wrong is told before imports of many seconds
+    recipe = data_path(config)  # a wrong name is reported before imports of many seconds
     from safegen_ros.training.run import train
 
     model = train(recipe, out, resume, stage, report_to or ())

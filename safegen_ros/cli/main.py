@@ -205,7 +205,7 @@ class _Verbs(TyperGroup):
             raise typer.Exit(EXIT_PIPE) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the words, old names included; an unknown one is told its neighbours."""
+        """The command of the words or old names; the error of an unknown one lists similar names."""
         words = renamed(args, sys.stderr if not ctx.resilient_parsing else None)
         name = words[0]
         if name not in VERBS and not name.startswith('-') and not ctx.resilient_parsing:
@@ -217,7 +217,7 @@ class _Verbs(TyperGroup):
         return super().resolve_command(ctx, words)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, or while verbs are listed what the list says of it."""
+        """The command, or its line of the list while verbs are listed."""
         if self._listing or cmd_name not in VERBS:
             return super().get_command(ctx, cmd_name)
         if cmd_name not in self._loaded:

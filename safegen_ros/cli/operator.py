@@ -64,7 +64,7 @@ def _may_move(place: str) -> bool:
 
 
 def _store_stop(place: str) -> str:
-    """Stores a stop for an executor that does not answer; what came of it, in words."""
+    """Stores a stop for an executor that does not answer; returns the result in words."""
     try:
         store = ReleaseStore(current_domain(), place)
         store.add_stop('safegen stop was called, and no executor answered', store.read().count + 1)

@@ -113,7 +113,7 @@ def run_request(
         namespace: of the nodes.
         console: where to print.
         yes: whether the user is not asked here if the request was understood.
-        as_json: whether to print what came of a request that was not, as with `--plan-only`.
+        as_json: whether to print the reading of a request that was not PDDL, as with `--plan-only`.
         done: as of `run_goal`.
 
     Raises:

@@ -37,9 +37,9 @@ def bars(console: Console) -> Progress:
 
 @contextmanager
 def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Something to tell of a stage, how much of it is done, and of how much.
+    """News of a stage: how much of it is done, and of how much.
 
-    Where there is no terminal, whoever waits for a run of hours still sees that it goes on.
+    Without a terminal, the log of a run of hours still shows that it goes on.
     """
     if not console.is_terminal:
         yield _Lines(console)

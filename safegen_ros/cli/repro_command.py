@@ -11,7 +11,7 @@ import typer
 
 
 def given_words(context: typer.Context) -> str:
-    """What was given to a command that is not its default.
+    """The arguments of a command that differ from their defaults.
 
     Where its results go is left out, unless it has to be said.
 
@@ -23,7 +23,7 @@ def given_words(context: typer.Context) -> str:
         value, default = context.params.get(str(parameter.name)), parameter.get_default(context)
         if parameter.name == 'out' and not parameter.required:
             continue
-        # Of an option that may be repeated nothing is an empty list, and its default is none.
+        # An option that may be repeated has an empty list for nothing, and None as its default.
         if (value or default) and str(value) != str(default):
             words += _said(parameter, value)
     return ' '.join(words)

@@ -131,7 +131,7 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
 
 
 def _task(record: RunRecord) -> Iterator[tuple[str, str]]:
-    """What was asked for and how it was understood."""
+    """The request and its reading."""
     if record.task.format == WORDS:
         yield 'Request', ' '.join(record.task.problem.split())
     if record.understood is not None:
@@ -156,7 +156,7 @@ def _event(entry: JournalEntry) -> str:
 
 
 def _values(data: Mapping[str, Any]) -> Iterator[str]:
-    """What an event holds that no sentence tells: each name with its value."""
+    """The values of an event that no sentence has: each name with its value."""
     for name, value in data.items():
         if isinstance(value, Mapping):
             yield from _values(value)

@@ -52,7 +52,8 @@ class NodeStatus:
     """A node of the stack.
 
     Attributes:
-        state: of its life: unconfigured, inactive, active and so on; empty where it does not tell.
+        state: of its lifecycle: unconfigured, inactive, active and so on; empty where it does not
+            report it.
         pid: its process, of those that `safegen up` or `demo` has started.
     """
 
@@ -88,11 +89,12 @@ class StackStatus:
     Attributes:
         supervisor: 'starting', 'ready' or 'stopping'; empty where the nodes were started otherwise.
         log: file with the output of all nodes, where there is a supervisor.
-        stop: None where no executor tells.
+        stop: None where no executor reports it.
         untold: actions of active nodes whose goals under way are not known, as nothing was heard.
         duplicates: of each name that several processes have, how many they are.
         elsewhere: other namespaces with an executor, as the end of a sentence.
-        sites: digest of the site file by the name of the node; None where a node does not tell.
+        sites: digest of the site file by the name of the node; None where a node does not report
+            it.
         keys: whether the executor refuses commands that are not signed.
     """
 
@@ -183,7 +185,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
 
 
 def _asked(client: Client, name: str) -> Any:
-    """What a node says of its site file and its keys; None where it does not answer."""
+    """The site file and the keys that a node reports; None where it does not answer."""
     try:
         return CommandClient(client.node, name).ask(LATCHED_S)
     except SafegenError:

@@ -110,7 +110,7 @@ class StepRun:
         Args:
             name: of the model; empty where none is asked.
             propose: the model for a part of the task; None where only the search planner is asked.
-            strategy: who is asked for plans, as of `level_names`.
+            strategy: the planners to try, as of `level_names`.
             sampling: how its answers are drawn.
             limits: steps and time.
         """

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A request in plain words in place of a problem file."""
+"""A request in plain words instead of a problem file."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def understood(
         yes: whether the user is not asked here.
 
     Returns:
-        What is sent in place of the words, the very problem that was shown; None where there is
+        The problem to send instead of the words, exactly as shown; None where there is
         none, or the user did not agree. And the `PlanTask.Result` that says why.
 
     Raises:

@@ -49,7 +49,7 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
 
 
 def ranking_values(ranking: Ranking) -> dict[str, Any]:
-    """What the metric says of a plan, as values for JSON."""
+    """The value of the metric for a plan, for JSON."""
     value, reason = None, ranking.reason
     if ranking.value is not None:
         try:

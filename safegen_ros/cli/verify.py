@@ -314,7 +314,7 @@ def _texts(name: str) -> list[str]:
     try:
         return [read_text(Path(name), 'file')] if Path(name).is_file() else []
     except SafegenError:
-        return []  # where it is read for what it is, the error is told
+        return []  # if it is read as such, the error is reported
 
 
 def plan_text(name: str) -> str:

@@ -5,9 +5,9 @@
 viser knows no authentication, so its server is given a door of ours, which sees each request for
 the page and for the websocket before viser does. There is no second port behind it.
 
-On loopback whoever may open a connection on this computer may use the console, but no page of
-another site that is open in the same browser: a request has to name this server as its host and as
-its origin. Elsewhere it needs the token too, once in the address, then in a cookie.
+On loopback, every user of this computer may use the console, but no page of another site that is
+open in the same browser: a request has to name this server as its host and as its origin. Elsewhere
+it needs the token too, once in the address, then in a cookie.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _HEADERS = (
     ('X-Content-Type-Options', 'nosniff'),
     ('X-Frame-Options', 'DENY'),
 )
-"""Nobody may lay this page under another one and have its buttons clicked."""
+"""No site can lay this page under another one and have its buttons clicked."""
 
 _POLICY = (
     "default-src 'none'; connect-src 'self' blob: data:; img-src 'self' blob: data:; "
@@ -62,7 +62,7 @@ markup, against all care, could still not act."""
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a request gets in place of what it asks for.
+    """The answer to a request that is refused.
 
     Attributes:
         status: of HTTP.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator may ask for: problems of the package, and texts and rules of their own."""
+"""The choices of an operator: problems of the package, and the operator's texts and rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PASTED = '<pasted text>'
 """What errors call a text that was pasted."""
 
 MAX_TEXT = 500_000
-"""Longest text that is read here [characters]; the nodes have limits of their own."""
+"""Longest text that is read here [characters]; the nodes have their own limits."""
 
 _DEFINE = re.compile(r'\(\s*define\s*\(\s*(domain|problem)\b', re.IGNORECASE)
 _MOST_EXAMPLES = 2  # of one kind

@@ -250,7 +250,7 @@ class _AttemptsTab:
     """What became of the goal up to now.
 
     Args:
-        parts: what it is made of; a tab of the page is open.
+        parts: its parts; a tab of the page is open.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -260,7 +260,7 @@ class _AttemptsTab:
         self._drawn: dict[tuple[str, int, bool, bool], str] = {}
 
     def update(self, snapshot: Snapshot) -> None:
-        """Shows what is known."""
+        """Shows the known state."""
         self._goal.show(goal_html(snapshot.goal))
         shown = self._attempts(snapshot.goal)
         for place, content in zip(self._places, (*shown, *('',) * _ATTEMPTS_SHOWN), strict=False):

@@ -104,7 +104,7 @@ class HistoryTab:
     """The list of runs, and the one that is open.
 
     Args:
-        parts: what it is made of; a tab of the page is open.
+        parts: its parts; a tab of the page is open.
         stage: where the arm of the run is shown.
         root: the folder of all runs.
     """
@@ -268,7 +268,7 @@ class HistoryTab:
             client.send_file_download(name, page, save_immediately=True)
 
     def _leave(self, client: viser.ClientHandle | None = None) -> None:
-        """Closes the run that is open; whoever closes it looks at the cell again."""
+        """Closes the open run, and shows the cell again."""
         if self._open is not None and client is not None:
             client.camera.position, client.camera.look_at = SEEN_FROM, LOOKED_AT
         self._open, self._playing_since = None, None

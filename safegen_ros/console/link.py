@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The console's side of the interfaces of the nodes: what it hears, and the little that it can ask.
 
-It follows every goal of the stack, whoever has sent it, by the topics that any client of an action
-may hear. What it can do is what the actions and services allow, and nothing else.
+It follows every goal of the stack, from any sender, by the topics that any client of an action may
+hear. What it can do is what the actions and services allow, and nothing else.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class StackLink:
             self._results.call_async(request).add_done_callback(self._last_seen)
 
     def _last_seen(self, future: Future[_Results.Response]) -> None:
-        """Samples come with motion only: what was moved since is seen in the last look of all."""
+        """Samples come with motion only: the last look of all shows later moves."""
         answer = future.result()
         if answer is None or answer.status == GoalStatus.STATUS_UNKNOWN:
             return
@@ -209,7 +209,7 @@ class StackLink:
             self._look(poses=poses, facts=tuple(world.facts))
 
     def _asked(self, message: RunTask.Impl.FeedbackMessage | PlanTask.Impl.FeedbackMessage) -> None:
-        """Who is asked for a plan, which is not an event of a run."""
+        """The planner at work, which is not an event of a run."""
         feedback = message.feedback
         if isinstance(feedback, PlanTask.Feedback):
             progress = feedback.progress
@@ -249,7 +249,7 @@ class StackLink:
         return _said(wait_for(future, ANSWER_S, 'the service stop of the executor', lost))
 
     def reset(self) -> str:
-        """Allows goals again; raises `SafegenError` where nobody answers, or it is refused."""
+        """Allows goals again; raises `SafegenError` without an answer, or if it is refused."""
         return _said(self._commands.do('reset', timeout_s=RESET_ANSWER_S))
 
     def set_up(self) -> str:
@@ -261,10 +261,10 @@ class StackLink:
         return _said(self._commands.do('release', timeout_s=ANSWER_S))
 
     def cancel(self, action: str, id: str) -> str:
-        """Cancels a goal of an action, whoever has sent it; what was answered.
+        """Cancels a goal of an action, from any sender; returns the answer.
 
         Raises:
-            SafegenError: nobody answers, or the goal cannot be cancelled any more.
+            SafegenError: no answer came, or it is too late to cancel the goal.
         """
         request = CancelGoal.Request(goal_info=GoalInfo(goal_id=_uuid(id)))
         service, lost = self._cancels[action], ErrorCode.SERVER_LOST
@@ -279,7 +279,7 @@ class StackLink:
         """The operator's word about the plan of a digest; what was answered.
 
         Raises:
-            SafegenError: nobody answers, or no such plan waits.
+            SafegenError: no answer came, or no such plan waits.
         """
         answer = self._approver.say(digest, approve, by, reason, ANSWER_S)
         if not answer.success:

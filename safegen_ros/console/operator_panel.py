@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import viser
 
 _NOT_REAL = {'twin': 'TWIN', 'symbolic': 'SYMBOLIC: nothing moves', '': 'no robot'}
-"""What executes, so that nobody takes the real arm for its twin."""
+"""The cell that executes, so that no operator takes the real arm for its twin."""
 
 
 class OperatorPanel:
@@ -37,7 +37,7 @@ class OperatorPanel:
     moment ago can never allow another plan.
 
     Args:
-        parts: what it is made of.
+        parts: its parts.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -68,7 +68,7 @@ class OperatorPanel:
         self._cancel.on_click(lambda _: self._cancel_goal())
 
     def update(self, snapshot: Snapshot) -> None:
-        """Shows what is known."""
+        """Shows the known state."""
         at, stopped = situation(snapshot), snapshot.stop.stopped
         robot = _NOT_REAL.get(snapshot.robot, f'REAL ARM: {snapshot.robot}')
         real, place = snapshot.robot not in _NOT_REAL, ' · '.join(self._parts.place)
@@ -115,7 +115,7 @@ class OperatorPanel:
         parts.doing(lambda: parts.link.say(digest, approve, parts.operator, reason))
 
     def _stop(self) -> None:
-        # The head tells it in red; a green line would not fit.
+        # The head shows it in red; a green line would not fit.
         self._parts.doing(lambda: self._parts.link.stop() and None)
 
     def _cancel_goal(self) -> None:
@@ -163,7 +163,7 @@ class OperatorPanel:
         no: str,
         act: Callable[[], str],
     ) -> None:
-        """Asks whoever clicked, and nobody else, before something is done."""
+        """Asks the operator who clicked, and no other, before something is done."""
         if client is None:
             return
         modal = client.gui.add_modal(title)

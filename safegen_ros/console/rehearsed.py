@@ -1,9 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The motion of a proved plan before it is made: rehearsed here, on a twin that nobody sees.
+"""The motion of a proved plan before it is made: rehearsed here, on a hidden twin.
 
-It is made with the code and the scene of the stack's own rehearsal, in a process of its own, so
-that neither the page nor the arm waits for it. It is a picture for a person and decides nothing.
+It is made with the code and the scene of the stack's own rehearsal, in a separate process, so that
+neither the page nor the arm waits for it. It is a picture for a person and decides nothing.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cell in 3-D: what is measured, the motion that was rehearsed, and the tower that is wanted.
 
-Each of them is a table of its own kind, drawn from the same description of the arm as the twin.
+Each of them is a separate kind of table, drawn from the same description of the arm as the twin.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Table:
         root: name of the frame.
         cell: geometry.
         at: where the frame is [m].
-        ghost: whether it is translucent and stands on no table of its own.
+        ghost: whether it is translucent and has no table.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class Stand:
         view.add_frame('/goal', show_axes=False, position=GOAL_AT)
 
     def show(self, problem: Problem | None) -> None:
-        """Draws the towers of a goal; nothing where it speaks of something else."""
+        """Draws the towers of a goal; nothing for a goal without towers."""
         towers = () if problem is None else wanted_towers(problem)
         if towers == self._shown:
             return

@@ -29,7 +29,7 @@ LEAVE_S = 20.0
 
 
 class Sender(Closing):
-    """Sends one goal at a time, each followed in a thread of its own.
+    """Sends one goal at a time, each followed in a separate thread.
 
     Args:
         client: of the stack.
@@ -83,7 +83,7 @@ class Sender(Closing):
             words: the request.
             world: its objects and its initial state are those of the request.
             options: of the goal.
-            done: told the problem, just as it would be sent, and what is to be recorded of it.
+            done: gets the problem, just as it would be sent, and the facts to record about it.
         """
         self._begin(lambda: self._understand(words, world, options, done))
 
@@ -186,7 +186,7 @@ class Sender(Closing):
 
 
 def _shown(result: ActionResult, tell: Callable[[str, bool], None]) -> None:
-    """Tells how a goal ended."""
+    """Reports how a goal ended."""
     code = ErrorCode(result.error_code)
     if code is ErrorCode.NONE:
         tell('the goal has ended well', False)

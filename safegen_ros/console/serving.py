@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A server of viser behind the gate, which tells nobody else of its page and holds nothing back."""
+"""A server of viser behind the gate, which does not report its page and holds nothing back."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Wakened(asyncio.Event):
     """An event that any thread may set; those who wait for it are woken in the loop alone."""
 
     def set(self) -> None:
-        """Sets it; from outside of a loop nobody is woken."""
+        """Sets it; from outside of a loop no waiter wakes."""
         if asyncio._get_running_loop() is None:
             self._value = True
             return

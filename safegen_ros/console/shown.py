@@ -72,7 +72,8 @@ def situation(snapshot: Snapshot) -> StackSituation:
     plan, problem = shown_plan(snapshot, goal)
     words = [step_text_words(each, problem) for each in plan[goal.step : goal.step + 2]]
     first, after = (*words, '', '')[:2]
-    # What waits is told on a topic of its own, which may be ahead of the events or behind them.
+    # A waiting plan is published on a separate topic, which may be ahead of the events or behind
+    # them.
     stage = 'approval' if snapshot.waits else goal.stage
     if stage == 'executing' and not goal.moving and goal.step == 0:
         stage = 'preparing'
@@ -150,14 +151,14 @@ def outcome_words(goal: GoalView) -> str:
 
 
 def shown_plan(snapshot: Snapshot, goal: GoalView) -> tuple[tuple[str, ...], Problem | None]:
-    """The plan that is shown and what it is for: of one that waits, just what is approved."""
+    """The plan that is shown and its problem: for a plan that waits, just the approved text."""
     if snapshot.waits and snapshot.pending is not None:
         return snapshot.pending.steps, snapshot.pending.problem or goal.problem
     return goal.plan, goal.problem
 
 
 def problem_of(goal: GoalView) -> Problem | None:
-    """A problem whose words the reasons of a goal are told in."""
+    """A problem whose words explain the reasons of a goal."""
     return goal.problem or problem_of_attempt(goal.record, 0)
 
 
@@ -167,7 +168,7 @@ def panel(*told: str) -> str:
 
 
 def goal_html(goal: GoalView | None) -> str:
-    """The goal that is shown, with its plan as far as it is carried out."""
+    """The goal that is shown, with its plan as far as it is executed."""
     if goal is None:
         return panel('No goal was sent since the stack was started.')
     who = 'sent from here' if goal.ours else 'sent by another client'
@@ -219,7 +220,7 @@ def _refused(goal: GoalView) -> Iterator[tuple[str, str]]:
 
 
 def plan_html(snapshot: Snapshot) -> str:
-    """The plan that waits for a person or is carried out, with the lights over it."""
+    """The plan that waits for a person or is executed, with the lights over it."""
     goal, pending = snapshot.goal, snapshot.pending
     above, below = [], []
     if pending is not None:
@@ -243,7 +244,7 @@ def plan_html(snapshot: Snapshot) -> str:
 
 
 class PlanChart:
-    """The plan that waits for a person or is carried out, over time.
+    """The plan that waits for a person or is executed, over time.
 
     The executor says which step it has begun; the seconds since then are counted here.
     """
@@ -314,7 +315,7 @@ def stack_html(snapshot: Snapshot, now: float | None = None) -> str:
     """How the stack is: nodes, stop, link, heartbeats, monitors and diagnostics.
 
     Args:
-        snapshot: what is known.
+        snapshot: the known state.
         now: by the monotonic clock [s]; the present when None.
     """
     now = time.monotonic() if now is None else now

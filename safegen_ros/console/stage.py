@@ -72,7 +72,7 @@ class Stage:
         self._posture: Posture | None = None
 
     def update(self, snapshot: Snapshot, now: float, chosen: Problem | None = None) -> None:
-        """Shows what is known.
+        """Shows the known state.
 
         Args:
             snapshot: that.
@@ -143,7 +143,7 @@ class Stage:
 
     @property
     def motion(self) -> RehearsedMotion | None:
-        """What was rehearsed of the plan that is shown; None while there is nothing."""
+        """The rehearsal of the plan that is shown; None before there is one."""
         return self._motion
 
     def show_replay(

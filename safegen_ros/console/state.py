@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What the console knows: the stack, and the goal that was begun last, whoever has sent it.
+"""The state that the console knows: the stack, and the goal that was begun last, from any sender.
 
 The events of the nodes come in and are folded as by everybody who follows a run; values that the
 page is drawn from go out. There is no drawing and no ROS graph here.
@@ -76,7 +76,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class GoalView:
-    """One goal, as far as it was told.
+    """One goal, as far as it was reported.
 
     Attributes:
         id: 32 hexadecimal digits.
@@ -114,7 +114,7 @@ class GoalView:
 
     @property
     def plan(self) -> tuple[str, ...]:
-        """The steps that are proved or executed; none while what is left is planned for anew."""
+        """The steps that are proved or executed; none during a replan."""
         replans = len(self.record.replans)
         proved = [each.replan for each in self.record.attempts if each.verdict.ok]
         return () if replans and replans not in proved else self.record.plan
@@ -159,7 +159,7 @@ def after(view: GoalView, event: Event) -> GoalView:
 
 
 def asked(view: GoalView, progress: PlanningProgress) -> GoalView:
-    """The view with who is asked now, by a `PlanningProgress`, which is not an event of the run.
+    """The view with the planner at work, by a `PlanningProgress`, which is not an event of the run.
 
     It is not ordered with the events: once a plan is proved, it says nothing new.
     """
@@ -256,8 +256,8 @@ class Snapshot:
         goal: the one that was begun last; None before the first.
         pending: the plan that waits for an operator.
         stop: whether anything may move.
-        nodes: state of each node of the stack, empty where it does not tell.
-        parts: what the nodes say of themselves.
+        nodes: state of each node of the stack, empty where it does not report one.
+        parts: the reports of the nodes.
         monitor: the live constraints.
         look: at the cell.
         beat: of the last heartbeat of a sender of a goal, by the monotonic clock [s].
@@ -302,7 +302,7 @@ class ConsoleState:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What is known now."""
+        """The known state now."""
         return self._snapshot
 
     def wait(self, seen: Snapshot, seconds: float) -> Snapshot:
@@ -372,7 +372,7 @@ class Goals:
         self._show()
 
     def asked(self, id: str, progress: PlanningProgress) -> None:
-        """Takes in who is asked for a plan of a goal."""
+        """Records the planner at work for a goal."""
         with self._lock:
             if id in self._views:
                 self._views[id] = asked(self._views[id], progress)
@@ -387,7 +387,7 @@ class Goals:
                 self._show()
 
     def lose(self, there: Collection[str]) -> None:
-        """Ends the goals whose node is not there any more: nobody will tell how they ended."""
+        """Ends the goals whose node is gone: no report of their end will come."""
         with self._lock:
             for id, view in list(self._views.items()):
                 node = 'executor' if view.action == EXECUTE else 'planner'

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Where an operator says what is to be done, and sees how it was understood before it is sent."""
+"""Where an operator states a task, and checks its reading before it is sent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TaskTab:
     """The form of a goal.
 
     Args:
-        parts: what it is made of; a tab of the page is open.
+        parts: its parts; a tab of the page is open.
     """
 
     def __init__(self, parts: Parts) -> None:

@@ -17,7 +17,7 @@ _SCRIPTS = {
 version is not known, any script that stands in the page may run."""
 
 _TRIM_THRESHOLD, _ARENA_MAX = -1, -8  # of <malloc.h>
-_GIVEN_BACK = 1 << 18  # from this on, what is free at the end of the heap is given back [bytes]
+_GIVEN_BACK = 1 << 18  # above this, free memory at the end of the heap is given back [bytes]
 
 
 def keep_compact() -> bool:

@@ -23,7 +23,7 @@ class Parts:
 
     Attributes:
         gui: `viser.ViserServer.gui`.
-        state: what is known.
+        state: the known state.
         link: what may be asked of the stack.
         sender: sends goals.
         tell: shows a line to everybody, as bad or not.
@@ -42,7 +42,7 @@ class Parts:
     place: tuple[str, ...] = ()
 
     def doing(self, work: Callable[[], str | None]) -> None:
-        """Does what a button asks for, and tells what came of it."""
+        """Does the work of a button, and reports the result."""
         try:
             told = work()
         except SafegenError as error:

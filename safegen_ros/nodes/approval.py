@@ -89,8 +89,8 @@ class ApprovalGate:
     def approve(self, goal: RunContext, task: msg.Task, plan: msg.Plan) -> None:
         """Waits for an operator to approve a plan, where the goal or the site asks for that.
 
-        A request in plain words whose reading nobody accepted asks for it, too: the first approval
-        of a plan is that of the reading. Who has approved is in the result of the goal.
+        A request in plain words whose reading was not accepted needs it, too: the first approval of
+        a plan is that of the reading. Who has approved is in the result of the goal.
 
         Raises:
             SafegenError: the plan is refused (`APPROVAL_REFUSED`), there was no word in time
@@ -209,7 +209,7 @@ class ApprovalGate:
         return ''
 
     def _publish(self) -> None:
-        """Tells what waits; the lock is held, so that the last state is the last message."""
+        """Publishes what waits; the lock is held, so that the last state is the last message."""
         self._publisher.publish(self._line[0].plan if self._line else msg.PendingPlan())
 
 
@@ -282,7 +282,7 @@ class Approver:
         self._node = node
         self._news = threading.Condition()
         self._pending: msg.PendingPlan | None = None
-        # Of its own, so that plans are taken in the order in which they came.
+        # A separate group, so that plans are taken in the order in which they came.
         group = MutuallyExclusiveCallbackGroup()
         node.create_subscription(
             msg.PendingPlan, f'{planner}/{PENDING}', self._take, qos.LATCHED, callback_group=group
@@ -304,7 +304,7 @@ class Approver:
             digest: of the plan that is meant, or how that begins; empty for any.
 
         Returns:
-            None where no such plan waits, or nobody tells.
+            None where no such plan waits, or no planner reports one.
 
         Raises:
             SafegenError: the digest is not that of the plan that came with it.

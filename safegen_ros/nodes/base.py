@@ -70,15 +70,15 @@ class ServedGoal(Generic[Goal, Result]):
         raise NotImplementedError
 
     def explain(self, error: SafegenError) -> SafegenError:
-        """The error that the client is told for the one that ended the goal."""
+        """The error that the client gets for the one that ended the goal."""
         return error
 
     def note(self, *events: Event) -> None:
-        """Writes down what happens, before anybody is told."""
+        """Writes down what happens, before it is published."""
         self._node.journal.note(self.handle, *events)
 
     def publish(self, feedback: Msg) -> None:
-        """Tells the client how far the goal is."""
+        """Reports to the client how far the goal is."""
         handle: Any = self.handle  # rclpy declares the message around the feedback instead
         handle.publish_feedback(feedback)
 

@@ -73,7 +73,7 @@ class KnownWorld:
             objects: of the task, as a camera may see others; none for all.
 
         Raises:
-            SafegenError: nobody knows (`STATE_MISMATCH`), or a part is out of view
+            SafegenError: it is not known (`STATE_MISMATCH`), or a part is out of view
                 (`UNSUPPORTED_FEATURE`).
         """
         if self._node.values['view'] != ALL:
@@ -207,7 +207,7 @@ class ReleaseServer:
         return said
 
     def _written(self, cell: BlocksworldCell) -> str:
-        """Has the tool let go, which is in the journal before, and what came of it after."""
+        """Has the tool let go; writes it to the journal before, and the result after."""
         journal = self._node.journal
         journal.release('asked')
         try:

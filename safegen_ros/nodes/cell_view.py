@@ -67,7 +67,7 @@ class SimulationClock:
         self._published = 0.0
 
     def stamp(self, seconds: float) -> Time:
-        """The time of a look at the cell; tells everybody, too.
+        """The time of a look at the cell, which is also published.
 
         Args:
             seconds: time of the cell since its world was made [s]; 0 is a new world.
@@ -85,7 +85,7 @@ class SimulationClock:
             return _message(self._now)
 
     def tick(self) -> None:
-        """Lets time pass between goals; tells everybody how late it is."""
+        """Lets time pass between goals; publishes the time."""
         idle = self._idle()
         with self._lock:
             self._pass(idle)
@@ -160,7 +160,7 @@ class CellView(Closing):
 
         Args:
             scene: geometry of the arm's cell; None where there are nothing but facts.
-            simulated: whether the cell has a time of its own.
+            simulated: whether the cell has its own time.
             real_time_factor: of that time, 0 for as fast as it can [1].
         """
         self.close()

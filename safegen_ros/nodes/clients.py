@@ -39,7 +39,7 @@ _OF_TASK = (
     ErrorCode.PLAN_REFUSED,
     ErrorCode.SITE_REFUSED,
 )
-"""What a validator that works may say in place of a verdict."""
+"""Answers of a working validator without a verdict."""
 
 _UNAVAILABLE = ErrorCode.EXECUTOR_UNAVAILABLE
 
@@ -112,7 +112,7 @@ def _no_verdict(answer: ValidatePlan.Response) -> SafegenError:
 
 
 class NotAsProved(SafegenError):
-    """The world is not as proved, and what is left of the task can be planned for anew.
+    """The world is not as proved, and the rest of the task can be planned again.
 
     Args:
         message: how it differs.
@@ -130,7 +130,7 @@ class RemoteExecutor:
     """Executions by the executor node."""
 
     def __init__(self, node: SafegenNode) -> None:
-        # Of its own, so that feedback is handed on in the order in which it came.
+        # A separate group, so that feedback is handed on in the order in which it came.
         group = MutuallyExclusiveCallbackGroup()
         self._sender: GoalSender[ExecutePlan.Goal, ExecutePlan.Result, ExecutePlan.Feedback]
         self._sender = GoalSender(
@@ -194,12 +194,12 @@ class RemoteExecutor:
         Args:
             goal: whose plan it is; its journal has the id before the executor does.
             result: a result with its plan, that of the goal or one of a step.
-            approval: of the plan, for the executor; an empty one where nobody was asked.
-            replan: whether the caller plans anew where the world is not as proved.
+            approval: of the plan, for the executor; an empty one without an approval.
+            replan: whether the caller plans again where the world is not as proved.
             resume: whether the task is what was left by the execution before.
             step_by_step: whether it is a step, or none, of a task worked on step by step; then a
                 world that is not as proved is a result as any other.
-            look: the object that is to be looked at, where there is no step.
+            look: the object to look at, where there is no step.
 
         Returns:
             The result of the executor.
@@ -309,7 +309,7 @@ class RemoteExecutor:
 
 
 ANSWER_S = 10.0
-"""How long the executor may take to tell the world [s]; a camera has to be waited for."""
+"""How long the executor may take to report the world [s]; a camera has to be waited for."""
 
 
 class CurrentWorld:

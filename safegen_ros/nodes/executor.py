@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The executor node: carries out plans that it has verified itself.
+"""The executor node: executes plans that it has verified itself.
 
 Interfaces:
     action `execute_plan` (safegen_msgs/action/ExecutePlan): one goal at a time; a second one ends
@@ -13,16 +13,16 @@ Interfaces:
         goal of which none is known does not begin. A sender, validator or supervisor that is lost
         while a goal is executed stops the stack, and so does an executor that was not scheduled.
     service `release` (std_srvs/Trigger): the tool lets go at an operator's word, see `releasing`.
-    service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): a proved plan on a twin of its own;
+    service `rehearse_plan` (safegen_msgs/srv/RehearsePlan): a proved plan on a separate twin;
         the executor does this itself before a real arm moves.
     client of service `monitor_step`: the validator judges each observation before the next step. A
-        world that has left the proof stops the stack, unless the goal is to be planned for anew.
+        world that has left the proof stops the stack, unless the goal may be planned again.
     topic `~/progress` (safegen_msgs/msg/ExecutionProgress): each phase and step.
     topics `world_state` and `joint_states`: see `Samples`.
     services `get_world` and `blocks_set_up`: see `KnownWorld`.
     topics `robot_description`, `~/scene` and `/clock`: see `CellView`.
 
-Stamps are times of the cell's simulation, which `/clock` tells.
+Stamps are times of the cell's simulation, as on `/clock`.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ from safegen_ros.tasks.task import ActionTask
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What is left of a goal that was not as proved, and where it may go on."""
+    """The rest of a goal that was not as proved, and where it may go on."""
 
     task: Task
     cell: MultiRobotCell
 
 
 class ExecutorNode(SafegenNode):
-    """Executes verified plans on the arm's twin, or in a symbolic cell where it is told to."""
+    """Executes verified plans on the arm's twin, or in a symbolic cell if so configured."""
 
     AFTER = ('validator',)
     UNAVAILABLE = ErrorCode.EXECUTOR_UNAVAILABLE
@@ -292,7 +292,7 @@ class ExecutorNode(SafegenNode):
             message = conversions.execution_progress_to_msg(progress, spelling)
             if progress.phase == ExecutionPhase.PREPARING:
                 message.detail = self._known.source(goal)
-            # Before the step that it announces, and before anybody is told.
+            # Before the step that it announces, and before it is published.
             at = time.monotonic() - began
             served.note(record_conversions.progress_event(message, at, progress.seen))
             if progress.phase == ExecutionPhase.PREPARING:
@@ -374,7 +374,7 @@ class ExecutorNode(SafegenNode):
         try:
             poses = poses_in(self._task_cell, self._twin)
         except RobotError:
-            poses = {}  # after a fault nobody knows them, and the fault is what the client is told
+            poses = {}  # after a fault they are not known, and the client gets the fault
         return self._samples.world_state(observed, poses)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A goal of the planner: what was asked, what came of it, and whether it goes on."""
+"""A goal of the planner: its request, its result, and whether it goes on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
         stop: knows of stops of the stack; one that comes ends the goal.
 
     Attributes:
-        runs: whether the plan is to be executed.
+        runs: whether to execute the plan.
         deadline: its time, cancelled by its client, by a stop or by the node.
         watched: the same time, cancelled too where the client is lost.
         spelling: of the names in its task, once that is read.
@@ -98,7 +98,7 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
 
     @property
     def replans(self) -> int:
-        """How often the task was planned for anew."""
+        """The number of replans of the task."""
         return len(self.result.replans) if isinstance(self.result, RunTask.Result) else 0
 
     def _cancelled(self) -> bool:
@@ -130,18 +130,18 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
         self.note(GoalEvent('execute_plan', record_conversions.goal_id_text(execution)))
 
     def planning(self, progress: msg.PlanningProgress) -> None:
-        """Tells the client of the progress of planning."""
+        """Reports the progress of planning to the client."""
         if self.runs:
             self.tell(GoalStage.PLANNING, planning=progress)
         else:
             self.publish(PlanTask.Feedback(progress=progress))
 
     def execution(self, progress: msg.ExecutionProgress) -> None:
-        """Tells the client of the progress of the execution."""
+        """Reports the progress of the execution to the client."""
         self.tell(GoalStage.EXECUTION, execution=progress)
 
     def tell(self, stage: GoalStage, **part: Any) -> None:
-        """Tells the client of `run_task` how far the goal is."""
+        """Reports to the client of `run_task` how far the goal is."""
         self.publish(RunTask.Feedback(stage=stage, **part))
 
     def judged(self, attempt: Attempt, second_opinion: bool, base: int = 0) -> msg.Attempt:

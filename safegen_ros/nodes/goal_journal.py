@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a node writes down about the goals that it is sent, before it tells anybody about them."""
+"""The entries of a node about its goals, written before they are published."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EVENTS_TOPIC = '~/events'
 class GoalJournal:
     """The journal of a node while that is configured; any thread may use it.
 
-    What is on the disk is published: who follows a run folds the same events as who reads it.
+    Events on the disk are published: a follower of a run folds the same events as a reader.
 
     Every method raises `SafegenError` (`JOURNAL_FAILED`) where something could not be written. What
     it was about must not be done then.

@@ -35,7 +35,7 @@ from safegen_ros.verdict import Verdict
 SERVICE = 'monitor_step'
 
 STOP_S = 0.5
-"""How long the executor may take to stop the stack itself, once it was told that it has to [s]."""
+"""How long the executor may take to stop the stack itself, once it has the order [s]."""
 
 OFF_THE_PROOF = (
     ErrorCode.STATE_MISMATCH, ErrorCode.MONITOR_VIOLATION, ErrorCode.GOAL_MISMATCH
@@ -44,7 +44,7 @@ OFF_THE_PROOF = (
 
 
 def may_replan(error: ErrorCode, replan: bool) -> bool:
-    """Whether a goal that ends so may be planned for anew: a broken constraint never may."""
+    """Whether a goal that ends so may be planned again: a broken constraint never may."""
     return replan and error is ErrorCode.STATE_MISMATCH
 
 
@@ -67,11 +67,11 @@ class MonitorServer:
 
     Interfaces:
         service `monitor_step` (safegen_msgs/srv/MonitorStep): the executor's observations.
-        topic `~/status` (safegen_msgs/msg/MonitorStatus, latched): what was made of the last one.
-        client of service `stop`, which is called where the executor has not stopped by itself.
+        topic `~/status` (safegen_msgs/msg/MonitorStatus, latched): the verdict on the last one.
+        client of service `stop`, which is called if the executor has not stopped itself.
 
     Args:
-        verdict: its verdict on the text of a plan, or of a step that is taken by itself.
+        verdict: its verdict on the text of a plan, or of a single step.
         bound: reads tasks with the rules of the site.
     """
 
@@ -265,7 +265,7 @@ class _Watch:
     cancelled: Callable[[], bool]
 
     def begin(self) -> None:
-        """Has the validator watch the execution, which it does only with a proof of its own."""
+        """Has the validator watch the execution, which it does only with its own proof."""
         request = MonitorStep.Request(
             goal_id=self.goal_id,
             begin=True,
@@ -277,7 +277,7 @@ class _Watch:
         self.client.begin(request, self.cancelled)
 
     def look(self, steps: int, observed: State) -> Callable[[], None]:
-        """Tells the validator what was observed."""
+        """Sends the observations to the validator."""
         facts = conversions.facts_of(observed)
         request = MonitorStep.Request(goal_id=self.goal_id, step=steps, facts=facts)
         return self.client.ask(request, self.cancelled)

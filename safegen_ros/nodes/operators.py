@@ -40,7 +40,7 @@ class Handler:
 
 
 class CommandServer:
-    """Takes the commands of operators, and says whether goals come from whoever may send them.
+    """Takes the commands of operators, and checks that the senders of goals may send them.
 
     Interfaces:
         service `~/operate` (safegen_msgs/srv/Operate).
@@ -85,7 +85,7 @@ class CommandServer:
         Args:
             name: of both.
             what: its name in a refusal.
-            work: as of `Handler`; told nobody where the service is called.
+            work: as of `Handler`; not used where the service is called.
         """
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -173,7 +173,7 @@ def parameters_of(argument: str) -> dict[str, Any]:
     """The names and values of a command `set_parameters`.
 
     Raises:
-        SafegenError: they are no JSON object of numbers, truth values and texts.
+        SafegenError: they are not a JSON object of numbers, truth values and texts.
     """
     try:
         values = json.loads(argument)

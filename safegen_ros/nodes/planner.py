@@ -202,7 +202,7 @@ class PlannerNode(SafegenNode):
         )
 
     def _run(self, goal: RunContext, task: msg.Task) -> None:
-        """Plans, has the plan approved and executed; plans anew where the world differs."""
+        """Plans, has the plan approved and executed; plans again where the world differs."""
         task, resume = self._plan(goal, task), False
         self._approvals.approve(goal, task, goal.result.plan)
         with self._executor_client.turn(goal.watched):

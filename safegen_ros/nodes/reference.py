@@ -65,7 +65,7 @@ def codes_of(node: str) -> list[tuple[str, int, str]]:
 def generated(node: str) -> str:
     """The generated part of the page of a node, in Markdown, between its marks.
 
-    The console answers nobody, so that it has no error codes.
+    The console answers no requests, so it has no error codes.
     """
     of_parameter = ('Name', 'Type', 'Default', 'Range', 'Unit', 'What for')
     of_interface = ('The node', 'Name', 'Type', 'What for')
@@ -98,7 +98,7 @@ def generated(node: str) -> str:
 
 
 def renewed(page: str, node: str) -> str:
-    """A page with its generated part made anew.
+    """A page with its generated part made again.
 
     Raises:
         ValueError: the marks are not there.

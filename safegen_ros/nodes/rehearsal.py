@@ -105,7 +105,7 @@ class Rehearser:
     def for_goal(
         self, goal: ExecutePlan.Goal, task: ActionTask, steps: Steps, cancelled: Callable[[], bool]
     ) -> Callable[[Verdict], Verdict] | None:
-        """What `execution.carry_out` has to ask; None where nothing is to be rehearsed.
+        """The check for `execution.carry_out`; None where nothing is to be rehearsed.
 
         Args:
             goal: of `execute_plan`.
@@ -149,7 +149,7 @@ class Rehearser:
             check_texts(request)
             problem = conversions.problem_from_msg(request.task)
             plan = conversions.plan_from_msg(request.plan)
-            # Whoever asks, what is not proved is not worth a rehearsal.
+            # For any sender, an unproved plan is not worth a rehearsal.
             verdict, seconds = Validator(problem).verify(plan), 0.0
             cell = self._wanted()
             if verdict.ok and cell is not None:
@@ -172,7 +172,7 @@ class Rehearser:
         resume: bool,
         cancelled: Callable[[], bool],
     ) -> tuple[Verdict, float]:
-        """The verdict, and how long the arm would move [s]; what is known is not done again."""
+        """The verdict, and the time of the motion [s]; a known result is not computed again."""
         key = (sent.domain, sent.problem, str(plan), resume)
         with self._lock:  # a twin takes a whole core: one at a time
             poses, held = _start(cell, problem, resume)
@@ -202,7 +202,7 @@ def _start(
     """Where the blocks stand before the plan, and the one that the arm takes first.
 
     Raises:
-        RobotError: they are not as the task says (`STATE_MISMATCH`), or nobody knows.
+        RobotError: they are not as the task says (`STATE_MISMATCH`), or not known.
     """
     if resume:
         return cell.poses(), None

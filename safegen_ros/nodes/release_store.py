@@ -45,7 +45,7 @@ class Stored:
 
     Attributes:
         state: `RELEASED`, `MOVING` or `STOPPED`; `NEW` where nothing was ever stored.
-        reason: of a stop; of `MOVING`, what is carried out.
+        reason: of a stop; of `MOVING`, the plan that is executed.
         arm: whether an operator has released the real arm, and not only a simulated cell.
         count: number of stops up to now.
         time: when this state was stored, since the epoch [s].

@@ -48,7 +48,7 @@ def _init() -> None:
 
 
 def run_node(make: Callable[[], SafegenNode]) -> int:
-    """Runs a node until the process is told to end.
+    """Runs a node until the process is asked to end.
 
     A running goal is answered before the node ends. The signal handlers of rclpy would cut the
     connections first, and are not used.

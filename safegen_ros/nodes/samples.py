@@ -74,8 +74,8 @@ class Samples(Closing):
         """Begins to sample between goals.
 
         Args:
-            idle: measures an arm now; returns what is to be published, or None where the arm tells
-                `sample` by itself; raises `SafegenError` where the arm does not answer. None for a
+            idle: measures an arm now; returns the message to publish, or None where the arm reports
+                to `sample` itself; raises `SafegenError` where the arm does not answer. None for a
                 symbolic cell.
             period_s: between two samples [s].
         """

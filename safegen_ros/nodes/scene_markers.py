@@ -50,7 +50,7 @@ _VERDICT_AT: tuple[float, float, float] = (-0.10, 0.0, 0.45)
 
 @dataclass(frozen=True, slots=True)
 class PlanText:
-    """What is told of the plan under way.
+    """The text about the plan under way.
 
     Attributes:
         steps: each as PDDL text.
@@ -150,7 +150,7 @@ def _tool(scene: Scene, look: Sample) -> list[Marker]:
     if scene.tool != GRIPPER:
         lip = scene.arm.forward(look.joints, scene.tool_length)
         return [_bar(flange[:3, 3], lip[:3, 3], TOOL_RADIUS, _JOINT)]
-    # Where nobody measures it, the gripper is shown open.
+    # Where it is not measured, the gripper is shown open.
     half = (MAX_OPENING if look.opening is None else look.opening) / 2
     hull = scene.tool_length - FINGER_SIZE[2]
     made = [_box(flange, (0.0, 0.0, hull / 2), (*HULL_SIZE, hull), _JOINT)]

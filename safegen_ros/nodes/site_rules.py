@@ -39,8 +39,8 @@ _Key = tuple[str, str, str]
 class BoundTasks:
     """Reads tasks with the rules of a site.
 
-    What is left of a bound task is bound already: a rule that was kept must not be asked for again.
-    A node takes a task for such a rest only if it has watched the execution that left it.
+    The rest of a bound task is bound already: a rule that was kept must not be demanded again. A
+    node takes a task for such a rest only if it has watched the execution that left it.
 
     Args:
         log: takes each note about a rule that does not apply to a task.

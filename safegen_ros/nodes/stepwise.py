@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A `run_task` goal in step mode: observe, choose, prove, execute one step, observe again.
 
-Every step is a goal of the executor. It proves the step, and goes on only with what it has itself
-said is left of the task, so that no constraint is lost between two steps.
+Every step is a goal of the executor. It proves the step, and goes on only with its own remaining
+task, so that no constraint is lost between two steps.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class StopLatch:
         return first
 
     def begin_motion(self, what: str) -> None:
-        """Stores that something is carried out; the release is back after `end_motion`.
+        """Stores that a plan is executed; the release is back after `end_motion`.
 
         Raises:
             SafegenError: it is stopped.

@@ -36,13 +36,13 @@ from safegen_ros.ros.stop_listener import CURE, NEWS_TIMEOUT_S, TOPIC
 from safegen_ros.sync import Closing
 
 ENDED_S = 8.0
-"""How long a goal that is stopped may take to end [s]; whoever calls waits a little longer."""
+"""How long a goal that is stopped may take to end [s]; the caller waits a little longer."""
 
 LOOK_S = 0.1
 """How often the executor looks whether somebody else has stored a stop [s]."""
 
 _REMEMBERED = 16
-"""States of its own that the executor knows again on the topic."""
+"""States of its own topic that the executor knows again."""
 
 HELD_UP_S = 2.0
 """After a hold-up of this time [s] a reset is refused for the same time: it may be an old one."""
@@ -138,7 +138,7 @@ class StopServer(Closing):
         return self._latch.moving
 
     def health(self) -> Health:
-        """An operator has to mend a stop."""
+        """An operator has to clear a stop."""
         stop = self.state
         return Health(
             'stop',
@@ -163,7 +163,7 @@ class StopServer(Closing):
             self._tell()
 
     def begin_motion(self, what: str) -> None:
-        """Stores that something is carried out, before anything moves.
+        """Stores that a plan is executed, before anything moves.
 
         Raises:
             SafegenError: it is stopped, or cannot be stored, which is a stop.
@@ -178,7 +178,7 @@ class StopServer(Closing):
             ) from error
 
     def end_motion(self) -> None:
-        """Stores that nothing is carried out any more; where that fails, it is a stop."""
+        """Stores that no plan is executed; where that fails, it is a stop."""
         try:
             self._latch.end_motion()
         except OSError as error:
@@ -188,7 +188,7 @@ class StopServer(Closing):
         """Ends all motion and all goals, until a reset.
 
         Returns:
-            What happened, for whoever asked.
+            The result, for the caller.
         """
         return self._stop(reason)[0]
 
@@ -270,8 +270,8 @@ class StopServer(Closing):
         self._node.journal.stop(False, reason, time.time())
         was_stopped = self._latch.reset(calls)
         self._publish()
-        # Whoever calls this sends a goal next, to a node that has to know of it by then. Not
-        # every middleware can tell.
+        # The caller sends a goal next, to a node that has to know of it by then. Not every
+        # middleware reports it.
         with contextlib.suppress(RuntimeError):
             self._publisher.wait_for_all_acked(Duration(seconds=NEWS_TIMEOUT_S))
         self._node.get_logger().warning('the stop was reset: new goals are accepted')
@@ -316,7 +316,7 @@ def _now() -> float:
 
 
 NO_FAULT = frozenset({ErrorCode.NONE, ErrorCode.EXECUTION_TIMEOUT})
-"""The plan was carried out; or the sender's time budget is over, and the arm holds."""
+"""The plan was executed; or the sender's time budget is over, and the arm holds."""
 
 REFUSED = frozenset({
     ErrorCode.UNSUPPORTED_SCENE, ErrorCode.OUT_OF_REACH, ErrorCode.STATE_MISMATCH,
@@ -344,7 +344,7 @@ def fault_of(outcome: ExecutionOutcome, *, replan: bool, cancelled: bool) -> str
 
 
 class ProtectiveStop:
-    """Carries executions out: every fault in one of them is a stop, stored before its goal ends."""
+    """Executes plans: every fault in an execution is a stop, stored before its goal ends."""
 
     def __init__(self, node: SafegenNode, stop: StopServer) -> None:
         self._node = node

@@ -46,7 +46,7 @@ class StopSocket(Closing):
                 threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
 
     def _answer(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):  # whoever asked has gone
+        with connection, suppress(OSError):  # the caller has gone
             connection.sendall(json.dumps(self._stop()).encode())
 
     def close(self) -> None:

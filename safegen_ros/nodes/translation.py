@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks in words: a model translates them, and what was understood is told before it is planned."""
+"""Tasks in words: a model translates them, and the reading is published before it is planned."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from safegen_ros.tasks.planetarium.styles import TranslationStyle
 
 FOR_REQUESTS, FOR_DESCRIPTIONS = 'models/safegen-requests', 'models/safegen-words'
-"""What translates where no model is named and the planner's own answers no chat: requests about
-what was observed, and texts that tell what there is."""
+"""The translator where no model is named and the planner's own answers no chat: for requests about
+an observed world, and texts that list its facts.
+"""
 
 _SEARCH_S = 10.0
 """Most time for finding out whether a problem has a plan [s]."""
@@ -63,7 +64,7 @@ class Translator:
             self._own.opened(values['translator'], _style_of)
 
     def translate(self, goal: GoalContext[Any, Any], task: msg.Task) -> msg.Task:
-        """The PDDL task that a task in words means; what was understood is in the goal's result.
+        """The PDDL task of a task in words; the reading is in the goal's result.
 
         The journal and the client of the goal have each answer of the model by then.
 
@@ -159,7 +160,7 @@ class Translator:
         return self._own.opened(named or shipped, _style_of)
 
     def close(self) -> None:
-        """Lets go of models of its own."""
+        """Unloads its own models."""
         self._own.close()
 
 

@@ -3,8 +3,8 @@
 """The signed chain of a journal: digests, signatures, and the newest head in the state folder.
 
 The digest of an entry covers the entry and the digest, key and signature of the entry before it.
-The key of the installation signs each digest. The last signature so vouches for all entries, and
-the head in the state folder tells how many there must be. docs/records.md describes the chain.
+The key of the installation signs each digest. So the last signature vouches for all entries, and
+the head in the state folder has their number. docs/records.md describes the chain.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
     Args:
         path: of the journal, for messages.
         rows: number, time, kind, data, digest, key and signature of each entry.
-        head: what is known of it.
+        head: the known facts of it.
 
     Raises:
         RewrittenError: it is not whole; the message names the entry.

@@ -58,9 +58,9 @@ class GoalEvent:
 
 @dataclass(frozen=True, slots=True)
 class StackEvent:
-    """Who is asked and what executes; the fields are those of `RunRecord`.
+    """The planners and the cell; the fields are those of `RunRecord`.
 
-    A field at its default says nothing, and leaves what is known.
+    A field at its default changes nothing.
     """
 
     model: ModelRecord
@@ -128,7 +128,7 @@ class StepEvent:
         index: from 0.
         step: '(action arguments)'.
         at: from the start of the execution, in wall time [s].
-        source: the level that proposed a step that was chosen by itself; empty for one of a plan.
+        source: the level that proposed a step that was chosen alone; empty for a step of a plan.
     """
 
     index: int
@@ -147,7 +147,7 @@ class ObservedEvent:
         facts: the atoms that held, as PDDL text; None where only the executor knows them.
         unseen: the objects that were out of view, of which the facts say what was believed.
         look: the object that was looked at right before; empty behind a step, and at first.
-        text: the same in words, where the model is told words.
+        text: the same in words, where the model reads words.
     """
 
     done: int
@@ -312,7 +312,7 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
             versions=event.versions,
             artefacts=event.artefacts,
         )
-    return record  # a goal, a phase or a stop, which are told nowhere else
+    return record  # a goal, a phase or a stop, which are reported nowhere else
 
 
 def _with_understood(record: RunRecord, event: UnderstoodRecord) -> RunRecord:

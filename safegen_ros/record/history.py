@@ -83,7 +83,7 @@ def list_runs(root: Path) -> Iterator[ListedRun]:
 
 
 def _began(run: ListedRun) -> tuple[str, str, str]:
-    """What runs are sorted by: a name tells the second, and the first entry the microsecond."""
+    """The order of runs: a name has the second, and the first entry the microsecond."""
     second = run.name[: len('20260101T000000Z')]
     return second, run.kept.entries[0].time if run.kept else '', run.name
 

@@ -99,7 +99,7 @@ class JournalEntry:
     Attributes:
         number: from 0, without gaps.
         time: UTC, ISO 8601 with microseconds.
-        kind: what it is, such as 'task', 'attempt', 'step' or 'end'.
+        kind: its kind, such as 'task', 'attempt', 'step' or 'end'.
     """
 
     number: int
@@ -115,7 +115,7 @@ class Journal(Closing):
         """Open or continue a journal. An event that was never acknowledged may be missing.
 
         Raises:
-            RecordError: what is there is no whole journal, or another process writes it.
+            RecordError: the file is not a whole journal, or another process writes it.
             OSError: the folder cannot be used.
         """
         self.path = path
@@ -173,7 +173,7 @@ class Journal(Closing):
             return tuple(entries)
 
     def _check_place(self) -> None:
-        """Refuse a file that was deleted, moved or replaced: nobody would find what it holds."""
+        """Refuse a file that was deleted, moved or replaced: its content would be lost."""
         known = ((self.path, self._file), (_log_of(self.path), self._log))
         for path, written in known:
             if _identity(path) != written:
@@ -264,9 +264,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _take(folder: int, path: Path) -> None:
-    # Whoever asks `is_written` holds the lock for an instant, so one refusal proves nothing; and an
-    # instant is long where that process gets no time. Nor does it pass where this one gets none, so
-    # tries are counted and no seconds.
+    # A call of `is_written` holds the lock for an instant, so one refusal proves nothing; and an
+    # instant is long where that process gets no time. It does not pass where this one gets none,
+    # either, so tries are counted and no seconds.
     for _ in range(_TAKE_TRIES):
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,7 +20,7 @@ class RecordError(SafegenError):
 def plain(value: Any) -> Any:
     """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader.
 
-    Of a text, only what no message may hold is written otherwise: see `unhidden`.
+    In a text, only characters that no message may hold are written otherwise: see `unhidden`.
     """
     if isinstance(value, str):
         return unhidden(value)

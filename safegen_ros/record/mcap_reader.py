@@ -59,7 +59,7 @@ def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[R
             ):
                 yield Recorded(channel.topic, message.log_time, decoded)
         except Exception as error:  # the library raises any kind for what is damaged
-            # Both of these are how it says that the stream ends in the middle.
+            # Both of them are how it says that the stream ends in the middle.
             if isinstance(reader, NonSeekingReader) and isinstance(error, _CUT_OFF):
                 return
             why = str(error) or type(error).__name__

@@ -73,7 +73,7 @@ STACK_TOPICS = (
 class McapRecorder(Closing):
     """Records while it is open. The node must be spun by its owner, also for a moment at the end.
 
-    A disk that refuses ends the recording but not the run: `error` tells.
+    A disk that refuses ends the recording but not the run: see `error`.
 
     Attributes:
         counts: messages written by full topic name.
@@ -137,7 +137,7 @@ class McapRecorder(Closing):
         )
 
     def unmatched(self) -> tuple[str, ...]:
-        """Reliable topics that nobody publishes yet; what is published until then is missed."""
+        """Reliable topics without a publisher yet; messages until then are missed."""
         return tuple(
             subscription.topic_name
             for subscription in self._subscriptions

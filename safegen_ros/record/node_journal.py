@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The journals of the nodes: what a stack did for each goal, whoever sent it.
+"""The journals of the nodes: the work of a stack for each goal, from any sender.
 
 A node writes one file for each time that it is configured: so a file has one writer, a kill cuts
 off nothing but its end, and no node waits for another one. A goal that two nodes worked on is put
@@ -51,7 +51,7 @@ from safegen_ros.record.run_log import KeptRun, RunState, read_event
 from safegen_ros.sync import Closing
 
 NODES = 'nodes'
-"""Name of the folder of these journals, in that of all runs."""
+"""Name of the folder of the journals, in that of all runs."""
 
 GOAL_ID = 'goal_id'
 """The value of an entry that names the goal that it is about; an entry without is about all."""
@@ -72,7 +72,7 @@ class Executions:
         self._began: dict[str, tuple[int, float]] = {}
 
     def fit(self, execution: str, event: Any) -> Any:
-        """The event as one of the run; None where the run has one of its own."""
+        """The event as one of the run; None where the run has its own."""
         before, began = self._began.setdefault(execution, (self.done, self._at))
         if isinstance(event, TaskEvent):
             return StackEvent(NO_MODEL, event.cell)
@@ -302,8 +302,8 @@ def _with_steps(
 ) -> Iterator[Any]:
     """As `_with_executions`, for a goal that was worked on step by step.
 
-    Each step is an execution, which the goal tells of itself once it has heard how it went: what
-    the executor says counts only for one of which it never has.
+    Each step is an execution, which the goal reports itself once it has heard the result: the
+    executor's report counts only for a step that the goal never reports.
     """
     done = 0
     for number, event in enumerate(events):

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded run once more: each verdict is found anew, and the plan is carried out again.
+"""A recorded run once more: each verdict is found again, and the plan is executed again.
 
 A verdict must come out the same to the last character and the last bit of a number. What a cell did
 is compared by what can be the same: how it ended, the steps, the facts, and the poses of blocks up
@@ -102,7 +102,7 @@ def _differences(place: str, recorded: Any, fresh: Any) -> Iterator[str]:
 
 
 def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
-    """Finds every verdict of a run anew: of each attempt, and of the plan that was proved.
+    """Finds every verdict of a run again: for each attempt, and for the plan that was proved.
 
     Raises:
         SafegenError: the task cannot be read any more, or a step-by-step run did not take the
@@ -143,7 +143,7 @@ def _replanned(replan: ReplanRecord, whole: ActionTask) -> ActionTask:
 
 
 def _played_checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
-    """The answers lead through a world of its own, which has no chance, as they did then."""
+    """The answers lead through a separate world, without chance, as they did then."""
     told: list[StepAnswer] = []
     last = task.replay([attempt.text for attempt in record.attempts], told.append)
     for attempt, fresh in zip(record.attempts, told, strict=False):
@@ -266,7 +266,7 @@ class ExecutionCheck:
     Attributes:
         deviation: how far the block that is farthest off lies from where it was recorded [m]; None
             where no poses were recorded.
-        differences: what is not as it was recorded, in words.
+        differences: differences from the record, in words.
     """
 
     outcome: ExecutionOutcome
@@ -275,7 +275,7 @@ class ExecutionCheck:
 
 
 def why_not_executed(record: RunRecord) -> str:
-    """Why a run cannot be carried out again; empty when it can.
+    """Why a run cannot be executed again; empty when it can.
 
     Raises:
         SafegenError: the task cannot be read any more.
@@ -296,7 +296,7 @@ def why_not_executed(record: RunRecord) -> str:
 def reexecute(record: RunRecord, scene: Scene) -> ExecutionCheck:
     """Carries the recorded plan out again, in the same kind of cell and as fast as it can.
 
-    A run that ended before its last step is carried out as far as it came, and then stopped.
+    A run that ended before its last step is executed as far as it came, and then stopped.
 
     Args:
         record: the run; `why_not_executed` says nothing of it.

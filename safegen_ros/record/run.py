@@ -18,7 +18,7 @@ NO_VERDICT = Verdict()
 TWIN, SYMBOLIC = 'twin', 'symbolic'
 """What executes; the second one moves nothing."""
 ASSUMED = 'mycobot, blocks assumed'
-"""The real arm, at whose table nobody looks."""
+"""The real arm, whose table is not measured."""
 
 
 def cell_name(cell: str, world: str) -> str:
@@ -108,7 +108,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReplanRecord:
-    """The task was planned for anew, since the observed world was not the one of the proof.
+    """The task was planned again, since the observed world was not the one of the proof.
 
     Attributes:
         number: from 1.
@@ -131,7 +131,7 @@ class ReleaseRecord:
 
     Attributes:
         phase: 'asked', and then 'done' or 'failed'.
-        said: what came of it; empty while it is asked.
+        said: its result; empty while it runs.
         at: UTC, ISO 8601.
     """
 
@@ -166,7 +166,7 @@ class WorldRecord:
         facts: the atoms that held, as PDDL text.
         unseen: the objects that were out of view, of which the facts say what was believed.
         look: the object that was looked at right before; empty behind a step, and at first.
-        text: the same in words, where the model is told words.
+        text: the same in words, where the model reads words.
     """
 
     done: int
@@ -209,7 +209,7 @@ class ArtefactRecord:
     """A file of the run.
 
     Attributes:
-        name: what it is, such as 'video'.
+        name: its kind, such as 'video'.
         file: file name in the folder of the run; empty when it was not made.
         note: its size or length, or why it is missing and how to get it next time.
     """
@@ -258,7 +258,7 @@ class UnderstoodRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """All that a report tells about a run.
+    """The data of a report about a run.
 
     Attributes:
         run_id: name of its folder.
@@ -272,7 +272,7 @@ class RunRecord:
         worlds: what was observed, in order; of a run by the nodes only the last world.
         blocks: measured poses at the end.
         goal: each condition of the goal against the world at the end.
-        reached: whether that world satisfies the goal; None when nobody looked.
+        reached: whether that world satisfies the goal; None when it was not observed.
         cell: what executed, see `cell_name`; empty when no stack was reached.
         error_code: what ended the run; `NONE` for success.
         message: the reason in words; empty for success.
@@ -280,8 +280,8 @@ class RunRecord:
         versions: version by name, with the commit of the source where it is known.
         stepwise: whether each step was chosen after the one before, as `safegen step` does it.
         second_opinion: whether VAL had to agree with the verdicts on the attempts.
-        replans: each time that the task was planned for anew, in order.
-        approved_by: who allowed the last plan; empty where nobody was asked.
+        replans: each replan of the task, in order.
+        approved_by: who allowed the last plan; empty without an approval.
         answers: what a model wrote for a task in words.
         understood: what those words were understood as; None where there were none, or nothing was.
         passed: why planners were passed over, in order.

@@ -17,18 +17,18 @@ from safegen_ros.record.events import (
 from safegen_ros.record.node_journal import Executions
 
 MOST_GOALS = 200
-"""Goals of nobody's run of which events are kept, as they may be claimed yet."""
+"""Goals without a run whose events are kept, as they may be claimed yet."""
 
 
 class RunEvents:
     """Sorts the events of a stack by the run that they belong to.
 
-    What is heard of a goal before it is claimed is kept, as the topics of the nodes are not ordered
-    among each other.
+    Events of a goal before it is claimed are kept, as the topics of the nodes are not ordered among
+    each other.
 
     Args:
-        note: told the run, by its goal, and each event of it, in order; a begin and an end of an
-            execution that a run leads to are none of its events.
+        note: gets the run, by its goal, and each event of it, in order; a begin and an end of an
+            execution that a run leads to are not among its events.
     """
 
     def __init__(self, note: Callable[[str, Any], None]) -> None:

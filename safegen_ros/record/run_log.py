@@ -122,7 +122,7 @@ def load_run(folder: Path) -> KeptRun:
 
 
 def read_event(place: Path | str, entry: JournalEntry) -> Any:
-    """The event of an entry; raises `RecordError` where it is none."""
+    """The event of an entry; raises `RecordError` if it is not an event."""
     kind = EVENTS.get(entry.kind)
     if kind is None:
         raise RecordError(f'{place}: entry {entry.number}: nothing here is called {entry.kind!r}')

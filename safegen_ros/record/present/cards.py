@@ -32,7 +32,7 @@ from safegen_ros.record.run import AttemptRecord
 from safegen_ros.verdict import Category, Verdict
 
 MOST_STEPS, MOST_RULES, MOST_LIT = 60, 100, 200
-"""Most steps that are listed at once, rules that are told, and steps that lights are drawn over."""
+"""Most steps, rules and steps with lights that are shown at once."""
 
 MOST_ROWS = 1000  # of the table of a plan
 
@@ -40,7 +40,7 @@ _MARKS = {'fails': 'here it fails', 'now': 'now', 'done': 'done'}
 
 
 def task_html(problem: Problem | None) -> str:
-    """What is asked for: the goal and the rules in words, with their formulas."""
+    """The request: the goal and the rules in words, with their formulas."""
     if problem is None:
         return part('note', 'The task of this goal is not known here.')
     rules = [
@@ -65,7 +65,7 @@ def attempt_html(
         problem: what it was made for; None where that is not known.
         before: the attempt that it is compared with.
         most: how many of its steps are listed at once.
-        title: in place of its number and source.
+        title: instead of its number and source.
     """
     verdict, steps = attempt.verdict, steps_of(attempt.steps)
     failing = -1 if verdict.ok else verdict.failing_step
@@ -164,7 +164,7 @@ def steps_html(
 
     Args:
         texts: each as '(action arguments)'.
-        problem: what it is for.
+        problem: its problem.
         fails: index of the step that fails; -1 where none does.
         done: how many are done.
         now: index of the step under way; -1 where none is.

@@ -62,7 +62,7 @@ def chart_of(problem: Problem, plan: Plan, states: int | None = None) -> GanttCh
     """The chart of a plan; None where it takes no time and changes no number.
 
     Args:
-        problem: what it is for.
+        problem: its problem.
         plan: its steps; without times, as they follow each other.
         states: how many states of it are proved; all where None.
     """
@@ -142,7 +142,7 @@ def _chart(
         for row, step, (start, duration) in zip(rows, plan.steps, plan.times, strict=False)
     )
     end = max((end for _, _, end, _ in bars), default=float(len(plan)))
-    # What the world does by itself may come long after the plan.
+    # Timed events of the world may come long after the plan.
     lines, known = _lines(takewhile(lambda moment: float(moment[0]) <= end, moments))
     if not bars and not lines:
         return None

@@ -74,7 +74,7 @@ def lights(problem: Problem, steps: Sequence[Step]) -> tuple[Light, ...]:
 def lights_observed(problem: Problem, states: Sequence[State]) -> tuple[Light, ...]:
     """The same for states that were observed; the first one is the initial state.
 
-    There are none where something changes by itself: steps alone do not show it.
+    There are no lights where something changes over time: steps alone do not show it.
     """
     if problem.timed:
         return ()
@@ -113,7 +113,7 @@ def light_words(
         light: the light.
         now: index of the state that is the present; None for the last one.
         ended: whether no step comes any more, so that what is open stays so.
-        planned: whether these are the states of a plan, which nobody need have executed.
+        planned: whether they are the states of a plan, perhaps never executed.
     """
     by = ' by this plan' if planned and ended else ''
     shown = light.standings if now is None else light.standings[: now + 1]
@@ -149,7 +149,7 @@ def lights_html(
             or for the state in which a plan fails.
         fail: index of the state in which a plan fails; None where it does not.
         ended: whether no step comes any more.
-        planned: whether these are the states of a plan, which nobody need have executed.
+        planned: whether they are the states of a plan, perhaps never executed.
     """
     if not shown:
         return ''

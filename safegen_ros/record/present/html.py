@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""HTML and SVG from text that nobody vouches for: what a model or a client wrote is only shown.
+"""HTML and SVG from untrusted text: the words of a model or a client are only shown.
 
 Markup is written in templates alone. All that they insert is escaped, with characters that are not
 seen as their numbers and a long text cut; only what a template has made goes in as it is.
@@ -35,7 +35,7 @@ def upto(text: object, limit: int) -> Fit:
 
     Args:
         text: anything.
-        limit: how much of it is shown; what is left out is counted [characters].
+        limit: how much of it is shown; the length of the rest is given [characters].
     """
     whole = str(text)
     left = len(whole) - limit

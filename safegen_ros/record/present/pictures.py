@@ -37,7 +37,7 @@ def film_html(
 
     Args:
         problem: the problem.
-        states: in order; what is new in each is marked.
+        states: in order; the changes in each are marked.
         titles: a caption for each; none by default.
     """
     drawn = towers_of(problem, states) if is_blocksworld(problem) else None
@@ -63,7 +63,7 @@ def state_html(problem: Problem, state: State, title: str = '') -> str:
 def before_after_html(problem: Problem, steps: Sequence[Step], index: int) -> str:
     """The state before a step and the one after it, in which what it changed is marked.
 
-    Where the step does not apply, or an earlier one does not, that is said in place of a picture.
+    Where the step does not apply, or an earlier one does not, a sentence replaces the picture.
 
     Args:
         problem: the problem.
@@ -153,7 +153,7 @@ def _towers(problem: Problem, drawn: Towers, new: State, told: str) -> str:
 
 
 def _luminance(rgb: tuple[float, float, float]) -> float:
-    """About what WCAG calls so, which tells the ink that is read better."""
+    """The luminance of WCAG, about, which shows the ink that is read better."""
     weights = (0.2126, 0.7152, 0.0722)
     red, green, blue = (float(value**2.2) for value in rgb)
     return weights[0] * red + weights[1] * green + weights[2] * blue

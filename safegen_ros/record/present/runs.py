@@ -94,8 +94,8 @@ def _problem_left(problem: str, domain: str) -> Problem | None:
 def frames(problem: Problem, record: RunRecord) -> tuple[WorldFrame, ...]:
     """The states of a run: those that were observed or proved, then what was foreseen.
 
-    A run whose steps do not follow from each other, as after a disturbance that nobody wrote down,
-    ends with the last state that is known.
+    A run whose steps do not follow from each other, as after an unrecorded disturbance, ends with
+    the last known state.
     """
     known = dict(_known(record))
     begun = {each.index: each for each in record.steps}

@@ -46,10 +46,10 @@ MAX_PAGE = 24 << 20
 _ATTEMPTS = (30, 8, 2)  # told in full: as many as there is room for
 
 MAX_DIGESTED = 256 << 20
-"""Largest file whose digest is told [bytes]."""
+"""Largest file whose digest is shown [bytes]."""
 
 MOST_STEPS, MOST_EVENTS = 200, 400
-"""Most steps of a plan that are listed or drawn, and events that are told."""
+"""Most steps of a plan that are listed or drawn, and events that are listed."""
 
 
 def share_html(folder: Path, kept: KeptRun) -> str:
@@ -99,7 +99,7 @@ def write_share(folder: Path, kept: KeptRun, to: Path) -> None:
 
 
 def _told(kept: KeptRun) -> dict[str, Any]:
-    """What the page tells of a run, but for its attempts."""
+    """The page of a run without its attempts."""
     record, problem = kept.record, problem_of(kept.record)
     tone, word = result_word(kept)
     begun = record.started.replace('T', ' ').replace('+00:00', ' UTC')
@@ -143,7 +143,7 @@ def _asked(problem: Problem) -> dict[str, Any]:
 
 
 def _lines(record: RunRecord) -> list[str]:
-    """A task without states that can be drawn, as it tells itself."""
+    """A task without states that can be drawn, in its own words."""
     try:
         lines = recorded_task(record).summary()
     except SafegenError as error:
@@ -152,11 +152,11 @@ def _lines(record: RunRecord) -> list[str]:
 
 
 def _attempts(record: RunRecord, most: int) -> dict[str, Any]:
-    """The attempts, as many as are told in full."""
+    """The attempts, as many as are shown in full."""
     shown = record.attempts[:most]
     told = []
     for before, attempt in zip((None, *shown), shown, strict=False):
-        # What is left of a task that is worked on step by step is not written down.
+        # The rest of a task that is worked on step by step is not written down.
         problem = None if attempt.base else problem_of_attempt(record, attempt.replan)
         same = before if before is not None and before.replan == attempt.replan else None
         told.append(attempt_html(attempt, problem, same, MOST_STEPS))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of a run in words: a story, lines of a summary, rows of its steps.
 
-All of it is text and no markup: whoever presents it escapes it.
+All of it is text without markup: each page escapes it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def story(kept: KeptRun) -> Iterator[str]:
 
 
 def moved(record: RunRecord) -> str:
-    """What was carried out."""
+    """The executed steps."""
     if not record.plan and not record.steps:
         return 'There was no plan: nothing moved.'
     if not record.steps_done and not record.steps:

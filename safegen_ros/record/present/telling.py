@@ -1,8 +1,8 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A run as plain facts, which terminal, Markdown and HTML tell alike.
+"""A run as plain facts, which terminal, Markdown and HTML show alike.
 
-All of it is text and no markup: whoever presents it escapes it.
+All of it is text without markup: each page escapes it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RunFact:
 
 
 def tell(event: Event, problem: Problem | None = None, cell: str = '') -> RunFact | None:
-    """An event as a fact; None for one that is none to a reader.
+    """An event as a fact; None if it means nothing to a reader.
 
     Args:
         event: of a run.

@@ -11,7 +11,7 @@ from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
 from safegen_ros.tasks.pddl3.domains import builtin_domain
 
 MOST_BLOCKS = 40
-"""Most blocks that are drawn; more of them are told in words."""
+"""Most blocks that are drawn; more of them are listed in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Towers:
         hand: the column over which the hand is.
         held: the block in it, if any.
         anywhere: columns whose lowest block may stand on anything.
-        hand_unknown: whether nothing is said of the hand.
+        hand_unknown: whether the hand is not shown.
     """
 
     places: dict[str, tuple[int, int]]
@@ -38,7 +38,7 @@ class Towers:
 
 
 def is_blocksworld(problem: Problem) -> bool:
-    """Whether a problem speaks of blocks as the built-in domain does, and of not too many."""
+    """Whether a problem has blocks as the built-in domain does, and not too many."""
     ours = builtin_domain('blocksworld').predicates
     return dict(problem.domain.predicates) == dict(ours) and len(problem.objects) <= MOST_BLOCKS
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was asked for, why an attempt was refused and what the arm will do next, in plain words.
 
-All of it is text and no markup: whoever puts it into a page escapes it.
+All of it is text without markup: each page escapes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
-_MOST = 5  # things that are told one by one
+_MOST = 5  # things that are listed one by one
 
 CATEGORY_WORDS = {
     Category.UNKNOWN: 'no verdict',
