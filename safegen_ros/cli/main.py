@@ -205,7 +205,7 @@ class _Verbs(TyperGroup):
             raise typer.Exit(EXIT_PIPE) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command of the words or old names; the error of an unknown one lists similar names."""
+        """The command of the words or old names; an error lists names like an unknown one."""
         words = renamed(args, sys.stderr if not ctx.resilient_parsing else None)
         name = words[0]
         if name not in VERBS and not name.startswith('-') and not ctx.resilient_parsing:

@@ -25,8 +25,8 @@ def with_rules(problem: Problem, readings: Sequence[Reading]) -> Problem:
     the result is valid for the problem.
 
     Raises:
-        SafegenError: a reading speaks of what the problem does not have (`BAD_PDDL`), or it is seen
-            that no plan can keep all constraints (`UNSOLVABLE`); a problem that no plan could
+        SafegenError: a reading names a thing that the problem does not have (`BAD_PDDL`), or no
+            plan can be seen to keep all constraints (`UNSOLVABLE`); a problem that no plan could
             keep to before is not refused for that.
     """
     for each in readings:

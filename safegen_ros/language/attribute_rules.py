@@ -128,13 +128,13 @@ class _Attributes:
         self._kinds: dict[str, tuple[str, Placed]] = {}
 
     def read(self, section: Placed) -> None:
-        """Takes over a section; what is said of an object goes before patterns, these before types.
+        """Takes over a section; entries for objects go before patterns, these before types.
 
         Raises:
             PddlError: see `read_attribute_rules`.
         """
         groups = section.mapping("'attributes'", _GROUPS)
-        for group in _GROUPS:  # the most particular first: what is known already stays
+        for group in _GROUPS:  # the most particular first: known values stay
             if group not in groups:
                 continue
             said: dict[tuple[str, str], Value] = {}

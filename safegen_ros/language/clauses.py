@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the clauses of a rule: a fact with its verb, as it is told, demanded, done or supposed."""
+"""Reads the clauses of a rule: a fact with its verb, as a statement, demand, deed or condition."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Clause:
     """A fact of which something is said.
 
     Attributes:
-        things: its arguments by number; what is not named is left out.
-        done: whether it tells what is done.
+        things: its arguments by number; unnamed ones are left out.
+        done: whether it states a deed.
         subject: the argument before the verb, -1 if there is none.
     """
 
@@ -54,7 +54,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class MainClause:
-    """A clause with what is said of it.
+    """A clause with its subject.
 
     Attributes:
         voice: `IS`, `MUST`, `MAY`, `DO` or `KEEP`.
@@ -68,7 +68,7 @@ class MainClause:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """`b2 is`, or `b2` alone: the main clause said of something else.
+    """`b2 is`, or `b2` alone: the main clause with another subject.
 
     Attributes:
         subject: whether it stands for what comes before the verb.
@@ -230,7 +230,7 @@ class Clauses:
                         yield MainClause(told, voice, tags), end
 
     def done(self, index: int, *, ing: bool = False) -> Iterator[tuple[Clause, int]]:
-        """Clauses that tell what is done: `put b1 on b2`, or `putting b1 on b2`."""
+        """Clauses that state a deed: `put b1 on b2`, or `putting b1 on b2`."""
         for pattern in self._patterns:
             if not pattern.done:
                 continue
@@ -283,7 +283,7 @@ class Clauses:
                 yield (Again(thing, True), True), end
 
     def again(self, main: Clause, other: Again) -> list[Clause]:
-        """The main clause, said of something else wherever that fits."""
+        """The main clause, with another subject wherever that fits."""
         numbers = [number for number, thing in main.things if thing.index >= 0]
         if other.subject:
             numbers = [main.subject] if main.subject >= 0 else []
@@ -294,7 +294,7 @@ class Clauses:
         ]
 
     def place(self, index: int) -> Iterator[tuple[tuple[str, ...], Clause, int]]:
-        """A place behind a fact that has none of its own: predicates it goes with, and the fact."""
+        """A place behind a fact without a place: predicates it goes with, and the fact."""
         if self.lexicon.where is not None:
             predicates, way = self.lexicon.where
             words = tuple(int(w[1]) if w[0] == '{' else w for w in way.text.split())

@@ -58,7 +58,7 @@ def constraint_sentence(constraint: Constraint, problem: Problem) -> str:
 
 
 def formula_words(formula: Formula, problem: Problem) -> str:
-    """A formula over a problem as it stands in a sentence of that problem's English text."""
+    """A formula over a problem, as in a sentence of that problem's English text."""
     return _Writer(problem).formula(formula)
 
 
@@ -71,7 +71,7 @@ class _Writer:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._phrases = Phrases.of(problem.domain)
-        self._told: set[Atom] = set()  # atoms that the sentences about objects tell
+        self._told: set[Atom] = set()  # atoms that the sentences about objects state
 
     def text(self) -> str:
         """The whole text."""
@@ -122,7 +122,7 @@ class _Writer:
         return noun, noun
 
     def _kinds(self, own: Iterable[str]) -> dict[str, str]:
-        """The one kind of every object, where each has one; the sentences then tell those atoms."""
+        """The one kind of every object, where each has one; sentences then state those atoms."""
         found: dict[str, str] = {}
         atoms = [a for a in self._problem.init if a[0] in self._phrases.wording.kinds]
         for predicate, name in atoms:

@@ -31,7 +31,7 @@ _SENTENCES = {operator: text.split() for operator, text in phrases.SENTENCES.ite
 
 
 class CanonicalClauses:
-    """Reads what facts are combined to; whoever reads names of objects adds them to `objects`."""
+    """Reads combinations of facts; a reader of object names adds them to `objects`."""
 
     def __init__(self, tokens: Tokens, own: Phrases) -> None:
         self.objects: set[str] = set()

@@ -23,7 +23,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import constraint_text, domain_text
 
 SAMPLING = Sampling(temperature=0.0, max_new_tokens=512, time_limit_s=60.0)
-"""How an answer is drawn where nobody says otherwise."""
+"""The default sampling of an answer."""
 
 MAX_ATTEMPTS = 3
 """Most answers that are asked for."""

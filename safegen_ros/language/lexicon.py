@@ -1,11 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The ways in which people speak of a domain's facts, as patterns for the grammar of rules.
+"""Ways to express a domain's facts, as patterns for the grammar of rules.
 
 A pattern is words, `{0}` for the first argument, and `=verb` for a verb that takes the form that
-its sentence asks for. `{0} =be on {1}` tells how things are. A pattern without `=` tells what is
-done, beginning with the verb: `put {0} on {1}` is what makes `{0} =be on {1}` true. The patterns of
-a domain are in the `lexicon.yaml` of its folder, where `put/place` is either word.
+its sentence asks for. `{0} =be on {1}` states how things are. A pattern without `=` states a deed,
+beginning with the verb: `put {0} on {1}` makes `{0} =be on {1}` true. The patterns of a domain are
+in the `lexicon.yaml` of its folder, where `put/place` is either word.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ def participle(verb: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Phrasing:
-    """One way to speak of a fact.
+    """One way to express a fact.
 
     Attributes:
         text: a pattern.
-        agent: the argument that does it, of a pattern that tells what is done.
-        passing: whether what is done is over at once, as a visit is.
-        goal: the argument that may be left out where the problem's goal tells it.
+        agent: the argument that does it, of a pattern for a deed.
+        passing: whether the deed is over at once, as a visit is.
+        goal: the argument that may be left out where the problem's goal has it.
         types: narrower types for arguments.
     """
 
@@ -87,20 +87,21 @@ class Phrasing:
 
     @property
     def momentary(self) -> bool:
-        """Whether it tells of a step, as `put` does, and not of how things are from then on."""
+        """Whether it states a step, as `put` does, and not how things are from then on."""
         return '=' not in self.text and self.text.split()[0] not in _LASTING
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """How people speak of a domain.
+    """The ways to express a domain.
 
     Attributes:
-        ways: how they speak of its facts.
-        agents: who does what the ways without an agent tell.
+        ways: the ways to express its facts.
+        agents: the agent of the ways without one.
         nouns: more nouns, singular and plural, for a type or a predicate that says what a thing is.
-        sorts: what the arguments of a predicate must be, where its types do not tell.
-        where: predicates that may be followed by a place, how the place is told, and its predicate.
+        sorts: the kinds of the arguments of a predicate, where its types do not say.
+        where: predicates that may be followed by a place, the words of the place, and its
+            predicate.
     """
 
     ways: tuple[Phrasing, ...]
@@ -115,11 +116,11 @@ class Pattern:
     """A way, ready to be looked for.
 
     Attributes:
-        way: what it is a form of.
+        way: its base form.
         before: the words before the verb; a number stands for an argument.
         verb: the verb in its base form; it comes first in what is done.
         after: the words after the verb.
-        done: whether this tells what is done, not how things are.
+        done: whether it states a deed, not how things are.
     """
 
     way: Phrasing
@@ -168,7 +169,7 @@ def patterns(lexicon: Lexicon) -> tuple[Pattern, ...]:
 
 
 def lexicon(domain: Domain) -> Lexicon:
-    """The lexicon of a domain: the file in its folder, or one out of its own words."""
+    """The lexicon of a domain: the file in its folder, or one made of its words."""
     known = vocabulary(domain)
     arities = tuple((name, len(kinds)) for name, kinds in domain.predicates.items())
     return _read(known.lexicon, arities) if known.lexicon else _generic(known.wording, arities)
@@ -184,7 +185,7 @@ def _read(path: Path, arities: _Arities) -> Lexicon:
     """The lexicon in a file.
 
     Raises:
-        PddlError: it is not YAML, has another key, or speaks of what the domain does not have.
+        PddlError: it is not YAML, has another key, or names a thing that the domain does not have.
     """
     top = read_yaml(path.read_text(encoding='utf-8'), str(path)).mapping('a lexicon', _KEYS)
 
@@ -267,7 +268,7 @@ def _generic(wording: Wording, arities: _Arities) -> Lexicon:
 
 
 def _from_sentence(predicate: str, template: str) -> Iterator[Phrasing]:
-    """A way out of a sentence that tells a fact, where its verb is plain to see."""
+    """A way made of a sentence that states a fact, where its verb is clear."""
     text = re.sub(r'\b(is|are)\b', '=be', template, count=1)
     if '=' not in text:
         text = re.sub(r'\{0\} (\w+)s\b', r'{0} =\1', template, count=1)

@@ -167,7 +167,7 @@ class _Meaning:
     # What is demanded, or forbidden, in some states.
 
     def _over(self, make: _Make) -> list[ConstraintTree]:
-        """Trees of what is said of every state of some stretch of time."""
+        """Trees about every state of some stretch of time."""
         return [make(formula) for formula in self._judged()]
 
     def _judged(self) -> list[Formula]:
@@ -177,7 +177,7 @@ class _Meaning:
         return self._quantities.formulas(self._clause, DEMANDED)
 
     def _once(self, make: _Make, purpose: str = DEMANDED) -> list[ConstraintTree]:
-        """Trees of what is said of some state; of several things one by one, or of all at once."""
+        """Trees about some state; for several things one by one, or for all at once."""
         clause = self._clause
         if self._limited:
             raise RuleRefused('a quantity with a moment', "write 'always' or 'at the end' with it")

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a rule speaks of: `b1`, `the red block`, `any car`, `room1 or room2`, `nothing`."""
+"""Reads the objects of a rule: `b1`, `the red block`, `any car`, `room1 or room2`, `nothing`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Noun:
 
     Attributes:
         kind: a type.
-        sort: a predicate that says so, where that is no type.
+        sort: a predicate that says so, if it is not a type.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Noun:
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """What a rule speaks of.
+    """The objects of a rule.
 
     Attributes:
         how: `NAME` for one object, or how many of a kind are meant.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words and sentences that the English format is made of, for its writer and its reader.
 
-A domain with words of its own has them used (see `vocabulary`). For any other domain facts are told
-by the names of their predicates, which reads worse and says the same.
+A domain with its own words has them used (see `vocabulary`). For any other domain facts use the
+names of their predicates, which reads worse and says the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SENTENCES: dict[str, str] = {
     'hold-during': 'From step {time} until before step {time} , {0} .',
     'hold-after': 'From step {time} on , {0} .',
 }
-"""What each constraint is told as; blanks set marks apart here, and are left out in a text."""
+"""The words of each constraint; blanks set marks apart here, and are left out in a text."""
 
 TITLE = 'Problem {name} of the domain {name} .'
 START = 'At the start :'
@@ -56,16 +56,16 @@ _SLOT = re.compile(r'\{\w*\}')
 
 
 def plain(template: str) -> str:
-    """A template as it stands in a text, marks close to the words before them."""
+    """A template in a text, marks close to the words before them."""
     return template.replace(' ,', ',').replace(' .', '.').replace(' :', ':')
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """How a fact is told.
+    """The words of a fact.
 
     Attributes:
-        true: whether this tells that it is true.
+        true: whether it states that the fact is true.
         words: the same in a row; a number stands for an argument.
     """
 
@@ -104,7 +104,7 @@ class Phrases:
 
     @cached_property
     def facts(self) -> dict[tuple[str, bool], Fact]:
-        """How each predicate is told, when it is true and when it is not."""
+        """The words of each predicate, when it is true and when it is not."""
         found = {}
         for name, arity in self.arities.items():
             slots = ', '.join(f'{{{number}}}' for number in range(arity))
@@ -130,7 +130,7 @@ class Phrases:
         return frozenset(re.findall(r'[a-z]+', _SLOT.sub(' ', words)))
 
     def name(self, name: str) -> str:
-        """A name as it stands in a text; a variable `?x` is a capital `X` where that is clear."""
+        """A name in a text; a variable `?x` is a capital `X` where that is clear."""
         if name.startswith('?'):
             bare = name[1:]
             clear = bare.upper() != bare and (len(bare) == 1 or bare not in self.reserved)

@@ -3,7 +3,7 @@
 """YAML and JSON with the place of every value, for messages.
 
 PyYAML could read JSON, too, but its YAML 1.1 takes `1e3` for a text and a surrogate pair for two
-characters, and it takes four times as long: JSON has a small reader of its own.
+characters, and it takes four times as long: JSON has a small reader here.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Placed:
             known: the keys that it may have; any if there are none.
 
         Raises:
-            PddlError: it is none, or has another key.
+            PddlError: it is not a mapping, or has another key.
         """
         if not isinstance(self.value, Mapping):
             raise self.error(f'{what} must be a mapping', "write 'name: value' below it")
@@ -119,9 +119,9 @@ def read_yaml(text: str, source: str) -> Placed:
     """Reads one YAML document as `yaml.safe_load` does, with places and without its traps.
 
     Raises:
-        PddlError: it is not YAML, is too long or too deep, or uses anchors, tags of its own, a key
-            twice, values that are not numbers, truth values, texts, lists or mappings, or texts
-            with characters that are not seen.
+        PddlError: it is not YAML, is too long or too deep, or uses anchors, tags, a key twice,
+            values that are not numbers, truth values, texts, lists or mappings, or texts with
+            characters that are not seen.
     """
 
     def refuse(what: str, cure: str, mark: Any = None) -> PddlError:

@@ -217,7 +217,7 @@ class Quantities:
         return Not(limited) if thing.how == MORE else limited
 
     def one_by_one(self, clause: Clause, *, counted: bool) -> list[Clause]:
-        """The clause for each of the objects that it is said of.
+        """The clause for each of its objects.
 
         - `counted`: whether `any`, `no`, `or`, and who does it where that is left out, mean each.
         """
@@ -279,7 +279,7 @@ class Quantities:
 
 
 def is_negative(clause: Clause) -> bool:
-    """Whether a clause denies by what it speaks of: `nothing is on b3`."""
+    """Whether a clause denies by its object: `nothing is on b3`."""
     return any(thing.how in (NO, NOR) for _, thing in clause.things)
 
 

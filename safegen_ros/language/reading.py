@@ -114,7 +114,7 @@ def read_formal(text: str, problem: Problem, source: str) -> ConstraintTree:
         PddlError: this is not PDDL3, or it names what the problem does not have.
     """
     try:
-        # The text may hold comments, so what closes the list stands on a line of its own.
+        # The text may hold comments, so the closing bracket of the list stands on its own line.
         reader, top = read_sexpr(f'{_OPENED}{text}\n))', source)
         if len(top.items) != 1:
             raise reader.error_in(top, 1, 'a parenthesis too many before this', 'remove it')

@@ -98,7 +98,7 @@ def _canonical(sentence: Sentence, problem: Problem) -> Reading:
     """The reading of a sentence of the English format.
 
     Raises:
-        PddlError: it is no such sentence.
+        PddlError: it is not such a sentence.
     """
     line, column = sentence.place
     # The words keep their places in the text for messages.

@@ -162,8 +162,8 @@ def sentences(text: str, source: str) -> list[Sentence]:
     """The sentences of a text.
 
     One ends at a full stop, a semicolon or an exclamation mark, and at the end of its line unless
-    the next line begins with blanks. A dash or a number before it is left out, and so is a line
-    that begins with `#`.
+    the next line begins with blanks. A dash or a number before it is left out, and a line that
+    begins with `#`, too.
 
     Raises:
         PddlError: characters that words do not have, too long a text or sentence, or none.

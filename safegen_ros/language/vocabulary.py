@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The words of a domain: how its facts are told to a person, and how a person speaks of them.
+"""The words of a domain: those for its facts, and those of a person.
 
 The domains belong to a room above this one, which has them found here (`add_source`). Any other
 domain is spoken of by the names of its predicates.
@@ -25,10 +25,10 @@ class Wording:
     Attributes:
         nouns: singular and plural for every type.
         facts: for every predicate, a template for when it is true and one for when it is not.
-        kinds: predicates of one argument that say what an object is; where each object has just
-            one of them they are told as nouns (singular and plural).
+        kinds: predicates of one argument for the kind of an object; where each object has just one
+            of them they become nouns (singular and plural).
         distinct: a predicate of two arguments that is true of any two different objects of a kind,
-            and that kind; where it is, that is told in one sentence.
+            and that kind; where it is, one sentence states that.
         steps: for actions, what the robot does in a step, such as `put {0} on {1}`.
     """
 
@@ -41,7 +41,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What is known of the words of a domain.
+    """The words of a domain.
 
     Attributes:
         names: the names by which problems ask for it.

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """States as integers, one bit per atom, and formulas compiled to tests on them.
 
-Where numbers decide, the lowest bits tell the values of all functions (see `numbers`).
+Where numbers decide, the lowest bits hold the values of all functions (see `numbers`).
 
-An atom gets its bit when something first speaks of it, so that the cost of checking a plan goes
-with the plan and never with the task. Atoms that no action changes get none: they are as the
-initial state has them, and formulas are simplified by that.
+An atom gets its bit at its first use, so that the cost of checking a plan grows with the plan and
+never with the task. Atoms that no action changes get none: they are as the initial state has them,
+and formulas are simplified by that.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class AtomTable:
     Attributes:
         tick: as above.
         numbers: the functions that are part of a state; None when there are none.
-        first: the bit of the first atom; those below it tell numbers.
+        first: the bit of the first atom; those below it hold numbers.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class AtomTable:
         return self.closed(self.mask(facts) | self.numbers.encode(facts))
 
     def closed(self, state: int) -> int:
-        """A state with the derived atoms that hold in it, whatever it says of them itself."""
+        """A state with the derived atoms that hold in it, its own ones ignored."""
         return state if self.closure is None else self.closure(state)
 
     def decode(self, bits: int) -> State:
@@ -149,8 +149,8 @@ class Closure:
 
     Attributes:
         heads: every atom that some rule may derive, as a mask.
-        support: the other atoms that the rules speak of, as a mask; while they keep their truth,
-            so do the derived ones.
+        support: the other atoms of the rules, as a mask; while they keep their truth, the derived
+            ones keep theirs.
         rules: each derived atom with a condition under which it holds.
     """
 
@@ -180,7 +180,7 @@ class Closure:
         self.support = mask & ~self.heads
 
     def __call__(self, state: int) -> int:
-        """The state with the derived atoms that hold in it, whatever it says of them itself."""
+        """The state with the derived atoms that hold in it, its own ones ignored."""
         base = state & ~self.heads
         asked = base & self.support
         found = self._known.get(asked)
@@ -274,7 +274,7 @@ class Literals:
 
     @property
     def mask(self) -> int:
-        """Every atom that it speaks of."""
+        """Every atom in it."""
         return self.true | self.false
 
 
@@ -287,7 +287,7 @@ class Junction:
 
     @property
     def mask(self) -> int:
-        """Every atom that it speaks of."""
+        """Every atom in it."""
         mask = 0
         for part in self.parts:
             mask |= part.mask
@@ -387,7 +387,7 @@ def _compared(
 
 
 def of_atoms(formula: Condition) -> Literals | Junction:
-    """The condition, for whoever is never asked about numbers that change."""
+    """The condition, for callers without numbers that change."""
     if isinstance(formula, Numeric):
         raise TypeError(f'{formula.text} is not a condition on atoms')
     return formula

@@ -47,8 +47,8 @@ def read_constraints(scope: Scope, parent: Group, index: int) -> ConstraintTree:
     """Reads a constraint that is an item of a list; nothing in it is ever skipped.
 
     Raises:
-        PddlError: anything that is not `and`, `forall` or one of `TRAJECTORY_OPERATORS`; what is
-            wrong inside an `and` is noted, and the rest of it read.
+        PddlError: anything that is not `and`, `forall` or one of `TRAJECTORY_OPERATORS`; an error
+            inside an `and` is noted, and the rest of it read.
     """
     reader = scope.reader
     group = reader.group(parent, index, 'a trajectory constraint')
@@ -198,7 +198,7 @@ _EVERYWHERE = ('always', 'at end', 'hold-during', 'hold-after')
 def with_inner_quantifiers(tree: ConstraintTree) -> ConstraintTree:
     """The same constraints with each `forall` inside its operator, where that says the same.
 
-    It leaves fewer constraints, which no longer tell the object that breaks them.
+    It leaves fewer constraints, which no longer name the object that breaks them.
     """
     if isinstance(tree, ConstraintAnd):
         return ConstraintAnd(tuple(map(with_inner_quantifiers, tree.parts)))

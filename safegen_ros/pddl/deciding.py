@@ -69,7 +69,7 @@ def refuse_numbers(problem: Problem, what: str, cure: str) -> None:
 
 
 def refuse_timed(problem: Problem, what: str) -> None:
-    """Raises `SafegenError` where something changes by itself, which `what` does not look at."""
+    """Raises `SafegenError` where something changes over time, which `what` does not look at."""
     if problem.timed:
         raise SafegenError(
             f'{what} does not know timed initial literals, and problem {problem.name} has '

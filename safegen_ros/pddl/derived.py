@@ -64,7 +64,7 @@ def check_moments(scope: Scope, group: Group, action: DurativeAction) -> None:
 def read_rules(scope: Scope, groups: Iterable[Group]) -> tuple[DerivedRule, ...]:
     """Reads those of some sections that are rules, `(:derived (above ?x ?y) FORMULA)`.
 
-    What is wrong with one is noted, and the others read.
+    An error in one is noted, and the others read.
 
     Raises:
         PddlError: a circle of rules has no one meaning.

@@ -15,7 +15,7 @@ from safegen_ros.errors import PddlError, PddlErrors, PlanFormatError, TextError
 from safegen_ros.untrusted import numbered
 
 MAX_ERRORS = 20
-"""Most errors of one text that are told."""
+"""Most errors of one text that are listed."""
 
 _MAX_NOTED = 50  # errors after which reading ends, however alike they are
 
@@ -67,8 +67,8 @@ class Assumed:
 class Reports:
     """The errors that were found in one text so far.
 
-    What an error leaves unread is stood in for by nothing at all, so whoever reads on after one
-    must end with `finish`: until then nothing that was read may be used.
+    An error leaves a gap in the result, so a reader that goes on after one must end with `finish`:
+    until then its result may not be used.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Reports:
         return cast(_T, found)  # only a function that failed leaves None
 
     def note(self, error: PddlError) -> None:
-        """Keeps an error for `finish`; the same thing wrong elsewhere is told once.
+        """Keeps an error for `finish`; equal errors are listed once.
 
         Raises:
             PddlError: there are `MAX_ERRORS` of them now, or very many of the same.

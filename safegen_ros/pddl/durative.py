@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the durative actions of PDDL2.1: what is asked for, and what happens, at which moment."""
+"""Reads the durative actions of PDDL2.1: conditions and effects, and their moments."""
 
 from __future__ import annotations
 

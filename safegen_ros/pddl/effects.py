@@ -40,8 +40,8 @@ def read_effect(
     """Reads an action's effects on atoms and on numbers; `when` and `forall` may be nested.
 
     Raises:
-        PddlError: an undeclared name, or a wrong number or type of arguments; what is wrong inside
-            an `and` is noted, and the rest of it read.
+        PddlError: an undeclared name, or a wrong number or type of arguments; an error inside an
+            `and` is noted, and the rest of it read.
     """
     found = read_effects(scope, parent, index, (), And(()))
     effects = tuple(each for each in found if isinstance(each, Effect))
@@ -123,7 +123,7 @@ class Initial:
 def read_initial(scope: Scope, section: Group, objects: ObjectsByType) -> Initial:
     """Reads an `(:init ...)`, most of a large problem.
 
-    What is wrong in one part is noted, and the rest read.
+    An error in one part is noted, and the rest read.
     """
     predicates = scope.domain.predicates
     kinds = {kind for wanted in predicates.values() for kind in wanted}

@@ -10,9 +10,9 @@ The rules, in their order:
 3. A line is a line of steps when `parse_plan` reads it and there are steps in it, or would once the
    marks that lists are made with are taken off both its ends: a bullet, a number such as `1.` or
    `1)`, quotation marks, backticks, asterisks, commas and brackets. Commas between its steps are
-   taken out too, with the quotation marks beside them. A step ends on the line it starts on. So is
-   a line as FF, Fast Downward or unified-planning print a step: `step 0: GO A B`, `go a b (1)`,
-   `go(a, b)`.
+   taken out too, with the quotation marks beside them. A step ends on the line it starts on. A line
+   as FF, Fast Downward or unified-planning print a step is one, too: `step 0: GO A B`, `go a b
+   (1)`, `go(a, b)`.
 4. The lines of steps that follow each other are the list; empty lines and comments do not end it.
    Numbers and times must grow, as in `parse_plan`. Where actions take time the list keeps its times
    and durations, and a number before a time is a mark.
@@ -187,7 +187,7 @@ def _left_over(line: str, number: int, why: str) -> PlanFormatError:
 
 
 class _Prose:
-    """Tells prose from a line that may hold a step of a problem, however it is disguised."""
+    """Distinguishes prose from a line that may hold a step of a problem in any disguise."""
 
     def __init__(self, problem: Problem) -> None:
         actions = problem.domain.actions

@@ -18,7 +18,7 @@ def value_of(text: str) -> Number:
     """The number that `value_text` wrote.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not one.
     """
     if not _VALUE.fullmatch(text):
         raise ValueError(f'{text[:40]!r} is not a number')
@@ -29,20 +29,20 @@ def value_of(text: str) -> Number:
 
 
 def value_fact(function: Atom, value: Number) -> Atom:
-    """A fact of a state that tells the value of a function, `(= (battery r) 90)`."""
+    """A fact of a state for the value of a function, `(= (battery r) 90)`."""
     return '=', atom_text(function), value_text(value)
 
 
 def is_value(atom: Atom) -> bool:
-    """Whether a fact of a state tells the value of a function."""
+    """Whether a fact of a state has the value of a function."""
     return atom[0] == '='
 
 
 def told_value(fact: Atom) -> tuple[Atom, Number]:
-    """The function and the value that a fact tells.
+    """The function and the value in a fact.
 
     Raises:
-        ValueError: it is no such fact.
+        ValueError: it is not such a fact.
     """
     if len(fact) != 3 or not re.fullmatch(r'\([^\s()]+( [^\s()]+)*\)', fact[1]):
         raise ValueError(f'{atom_text(fact)[:80]!a} does not state the value of a function')
@@ -50,10 +50,10 @@ def told_value(fact: Atom) -> tuple[Atom, Number]:
 
 
 def fact_of(text: str) -> Atom:
-    """The fact of a state that a text tells, such as `(on a b)` or `(= (battery r) 90)`.
+    """The fact of a state in a text, such as `(on a b)` or `(= (battery r) 90)`.
 
     Raises:
-        ValueError: it tells none.
+        ValueError: it has no such fact.
     """
     text = text.lower()
     told = re.fullmatch(r'\(\s*=\s*(\([^()]+\))\s*([^\s()]+)\s*\)', text)
@@ -66,7 +66,7 @@ def fact_of(text: str) -> Atom:
 
 
 def recorded_fact(text: str) -> Atom:
-    """The fact that a record tells, which may hold any text; what is none has no meaning."""
+    """The fact of a record, which may hold any text; other text has no meaning."""
     try:
         return fact_of(text)
     except ValueError:

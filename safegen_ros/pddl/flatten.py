@@ -178,8 +178,8 @@ def part(action: DurativeAction, moment: Moment, duration: Expression = DURATION
 def sequential(problem: Problem) -> Problem:
     """A problem of steps without time, of which every plan of single steps is one, too.
 
-    A deadline becomes `sometime`, and a window asks for nothing: only `verify.temporal` can tell
-    whether they are kept. A problem without durative actions is returned as it is.
+    A deadline becomes `sometime`, and a window is dropped: only `verify.temporal` can judge them. A
+    problem without durative actions is returned as it is.
 
     Raises:
         SafegenError: it has timed initial literals.
@@ -267,7 +267,7 @@ class _Names:
         )
 
     def apart(self, effect: Effect) -> Effect:
-        """The effect with names of its own for its variables."""
+        """The effect with fresh names for its variables."""
         new = self._fresh(name for name, _ in effect.variables)
         renamed = [
             tuple(AtomFormula(a.predicate, tuple(new.get(t, t) for t in a.terms)) for a in atoms)

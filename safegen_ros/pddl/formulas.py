@@ -81,8 +81,8 @@ def read_formula(scope: Scope, parent: Group, index: int) -> Formula:
     """Reads the goal description that is an item of a list.
 
     Raises:
-        PddlError: an undeclared name, a wrong number or type of arguments, a numeric formula; what
-            is wrong inside an `and` or `or` is noted, and the rest of it read.
+        PddlError: an undeclared name, a wrong number or type of arguments, a numeric formula; an
+            error inside an `and` or `or` is noted, and the rest of it read.
     """
     reader = scope.reader
     group = reader.group(parent, index, 'a formula such as (on a b)')
@@ -377,7 +377,7 @@ def _terms(terms: tuple[str, ...], names: tuple[str, ...]) -> Callable[[_Pairs],
 
 
 def named_objects(problem: Problem, formulas: Iterable[Formula]) -> frozenset[str]:
-    """The objects that formulas name; all where one quantifies or speaks of a derived atom."""
+    """The objects that formulas name; all where one quantifies or has a derived atom."""
     found: set[str] = set()
     derived = problem.domain.derived_predicates()
     for formula in formulas:

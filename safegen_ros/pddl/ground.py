@@ -63,7 +63,7 @@ class GroundAction:
     Attributes:
         step: how a plan writes it.
         precondition: what must hold.
-        care: the atoms that the literals of the precondition speak of.
+        care: the atoms in the literals of the precondition.
         want: those of them that must be true; the others must be false.
         rest: what else the precondition asks for, or None.
         add: atoms made true whatever the state.
@@ -99,7 +99,7 @@ class GroundAction:
 
 @dataclass(frozen=True, slots=True)
 class DerivingAction(GroundAction):
-    """An action of a domain with derived predicates, which it works out anew."""
+    """An action of a domain with derived predicates, which it derives again."""
 
     closure: Closure
 
@@ -115,7 +115,7 @@ class NumericAction(GroundAction):
     """An action that changes numbers; it does not apply where they cannot be changed.
 
     Attributes:
-        changes: what it does to them.
+        changes: its effect on them.
         closure: of a domain with derived predicates, which do not depend on numbers.
     """
 
@@ -354,7 +354,7 @@ class Grounder:
         return schema
 
     def are_known(self, steps: Iterable[Step]) -> bool:
-        """Whether all steps are remembered as actions of the problem; if not, `check` tells."""
+        """Whether all steps are remembered as actions of the problem; if not, see `check`."""
         return self._checked.issuperset(steps)
 
     def check(self, step: Step) -> None:

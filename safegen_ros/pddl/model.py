@@ -29,7 +29,7 @@ Variables = tuple[tuple[str, str], ...]
 """Typed variables, `(('?x', 'object'), ...)`; `(either a b)` is the type `a|b`, names sorted."""
 
 ANY_OF, ALL_OF = '|', '&'
-"""`a|b`: what has one of these types; `a&b`: what has all of them (see `Domain`)."""
+"""`a|b`: any of the types; `a&b`: all of them (see `Domain`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What an action does, under a condition, for every binding of its own variables."""
+    """An effect of an action, under a condition, for every binding of its own variables."""
 
     variables: Variables
     condition: Formula
@@ -265,14 +265,14 @@ class DerivedRule:
 class Domain:
     """A planning domain.
 
-    `(either a b)` is a type of its own where something is asked for, of a variable or of a
-    predicate's argument: `a|b`, which both are below. Where it tells what a thing is, of an
-    object, a constant or a type's parents, VAL takes the thing to be both, and that is `a&b`.
+    `(either a b)` is a separate type where something is required, of a variable or of a predicate's
+    argument: `a|b`, which both are below. Where it declares an object, a constant or a type's
+    parents, VAL takes the thing to be both, and that is `a&b`.
 
     Attributes:
-        types: declared type to its parent, or to an empty string when it has none; `object` is
-            the root and stands here only when the domain declares it as a type of its own (see
-            `ancestors`). There are no cycles but `object` being its own parent.
+        types: declared type to its parent, or to an empty string when it has none; `object` is the
+            root and is listed only when the domain declares it as a type (see `ancestors`). There
+            are no cycles but `object` being its own parent.
         constants: name to type.
         predicates: name to the types of its arguments.
         actions: name to schema.
@@ -283,8 +283,8 @@ class Domain:
             with what the whole action needs and changes (see `flatten`).
         spelling: actions and constants that its text has with capitals, as it has them.
         derived: rules of the derived predicates, which no action and no initial state states. An
-            atom with one of these predicates is true where some rule says so and false elsewhere;
-            no negation stands in a circle of rules.
+            atom with one of the predicates is true where some rule says so and false elsewhere; no
+            negation stands in a circle of rules.
         wishes: preferences of the domain; they become part of every problem.
         remarks: names that its text does not declare and that are read in their one meaning.
     """
@@ -378,7 +378,7 @@ class ObjectsByType(dict[str, tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class TimedLiteral:
-    """What becomes true or false by itself at a time of the plan [s]."""
+    """Atoms that become true or false at a time of the plan [s]."""
 
     time: Decimal
     atom: Atom
@@ -435,7 +435,7 @@ class Problem:
 
 
 def conjuncts(formula: Formula) -> Iterator[Formula]:
-    """The parts of nested conjunctions, in order; a formula that is none is its only part."""
+    """The parts of nested conjunctions, in order; another formula is its only part."""
     if isinstance(formula, And):
         for part in formula.parts:
             yield from conjuncts(part)

@@ -5,7 +5,7 @@
 Such a step is `(at 5.001) (end move r1 a b [5]) (start move r2 c d [5])`: its time since the
 beginning of the plan [s], then the actions that end or start there, each with its duration, and
 those that take no time, `(do close d)`, and the timed initial literals, `(becomes open d)` and
-`(ceases open d)`. So whoever hands plans on need not know of times.
+`(ceases open d)`. So a node that hands plans on need not know of times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AT, START, END, DO = 'at', 'start', 'end', 'do'
 BECOMES, CEASES = 'becomes', 'ceases'
 
 LITERALS = (BECOMES, CEASES)
-"""What nobody does: it happens by itself."""
+"""An event of no action: it happens at its time."""
 
 _SLACK = Decimal('0.002')
 """By how much a step may start after the end of the one before, and still follow it [s]."""
@@ -169,7 +169,7 @@ def is_moment(step: Sequence[Step]) -> bool:
 
 
 def moment_of(step: Sequence[Step]) -> PlanMoment | None:
-    """The moment that a step is; None where it is none."""
+    """The moment that a step is; None for any other step."""
     if not is_moment(step) or not _NUMBER.fullmatch(step[0].arguments[0]):
         return None
     happenings = []

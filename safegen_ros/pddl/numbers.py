@@ -34,7 +34,7 @@ from safegen_ros.pddl.writer import atom_text, expression_text, value_text
 
 WIDTH = 32
 NUMBERS = (1 << WIDTH) - 1
-"""The bits of a state that tell the values of its functions, by the number of a tuple of them."""
+"""The bits of a state with the values of its functions, by the number of a tuple of them."""
 
 _MOST_BITS = 2048  # of a numerator or a denominator; products of products grow fast
 _MOST_TOLD = 5  # values in a message
@@ -119,7 +119,7 @@ class NumberTable:
         return found + (None,) * short if short else found
 
     def encode(self, facts: Iterable[Atom]) -> int:
-        """The number of the values that facts tell; those of other functions are left out."""
+        """The number of the values in facts; those of other functions are left out."""
         values: dict[int, Number] = {}
         for fact in facts:
             if is_value(fact):
@@ -129,7 +129,7 @@ class NumberTable:
         return self.number([values.get(place) for place in range(len(self._atoms))])
 
     def facts(self, state: int) -> list[Atom]:
-        """The facts that tell the values in a state, static ones included."""
+        """The facts for the values in a state, static ones included."""
         pairs = zip(self._atoms, self.values(state), strict=True)
         fixed = ((f, v) for f, v in self._initial.items() if f[0] in self.static)
         return [value_fact(f, v) for f, v in (*pairs, *fixed) if v is not None]
@@ -268,7 +268,7 @@ class Changes:
         """The number of the values after the action.
 
         Raises:
-            NoNumber: a value has no result, or two effects on one function are no sum.
+            NoNumber: a value has no result, or two effects on one function do not add up.
         """
         table = self._table
         before = table.values(state)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads PDDL domains and problems; what is not supported is refused by name, never dropped."""
+"""Reads PDDL domains and problems; unsupported parts are refused by name, never dropped."""
 
 from __future__ import annotations
 

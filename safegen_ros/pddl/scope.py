@@ -65,7 +65,7 @@ class Scope:
 def read_wish(
     scope: Scope, group: Group, read: Callable[[Scope, Group, int], ConstraintTree]
 ) -> bool:
-    """Notes a `(preference NAME ...)`, whose body `read` reads; False for what is none.
+    """Notes a `(preference NAME ...)`, whose body `read` reads; False for any other.
 
     Raises:
         PddlError: it stands where none may stand.

@@ -234,7 +234,7 @@ def _without(name: str, parent: str) -> str:
 
 
 def _check_above(reader: Reader, section: Group, types: dict[str, str]) -> None:
-    """Refuses circles, and towers of types that nobody builds by hand."""
+    """Refuses circles, and towers of types far beyond hand-written ones."""
     above: dict[str, set[str]] = {'': set(), 'object': set()}
     waiting = [name for name in types if name != 'object']
     while waiting:

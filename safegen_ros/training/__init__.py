@@ -4,7 +4,7 @@
 
 import os
 
-# Read once, when the libraries are imported: nothing is fetched, and nobody is told of a run.
+# Read once, when the libraries are imported: nothing is fetched, and no run is reported.
 os.environ.setdefault('HF_HUB_OFFLINE', '1')
 os.environ.setdefault('HF_HUB_DISABLE_PROGRESS_BARS', '1')
 os.environ.setdefault('HF_DATASETS_DISABLE_PROGRESS_BARS', '1')

@@ -46,7 +46,7 @@ def shared_arguments(config: TrainConfig, out: Path) -> dict[str, Any]:
         'save_steps': budget.save_steps,
         'save_total_limit': 2,
         'report_to': 'none',
-        'disable_tqdm': True,  # `run` shows a bar of its own
+        'disable_tqdm': True,  # `run` shows its own bar
         'activation_checkpointing': config.model.lora is not None and gpu,
         'use_cpu': not gpu,
         'dataloader_pin_memory': gpu,
@@ -66,8 +66,8 @@ def validation_arguments(config: TrainConfig, validation: Sequence[Any]) -> dict
 def model_arguments(config: TrainConfig) -> dict[str, Any]:
     """How the base is loaded.
 
-    Weights that are trained whole stay in single precision, since a step is smaller than what
-    bfloat16 can tell apart; the arithmetic is in the precision of the recipe all the same.
+    Weights that are trained whole stay in single precision, since a step is smaller than the
+    resolution of bfloat16; the arithmetic is in the precision of the recipe all the same.
 
     Raises:
         ConfigError: 4 bits are asked for where there is no CUDA.

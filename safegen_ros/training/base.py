@@ -56,7 +56,7 @@ def check_base(folder: Path, max_length: int) -> None:
             'lower it'
         )
     if getattr(config, 'quantization_config', None) is not None:
-        return  # packed weights have names and shapes of their own
+        return  # packed weights have other names and shapes
     wanted = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     tied = set(getattr(model, 'all_tied_weights_keys', {}))
     missing = sorted(wanted.keys() - found.keys() - tied)

@@ -103,7 +103,7 @@ class DataConfig:
         folder: a dataset as `safegen data build` writes it, or of a text world.
         tokens: of a new network in a text world: `text` keeps every character, `words` has one
             token for what stands between blanks.
-        style: in a text world, what `safegen.json` says of how the model is asked.
+        style: in a text world, the entry of `safegen.json` for the form of the prompt.
         reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.
         repair_share: share of the SFT examples whose prompt shows a failed attempt.
@@ -258,7 +258,7 @@ def load_config(path: str | Path) -> TrainConfig:
 
 
 def _rules(config: TrainConfig) -> Iterator[tuple[bool, str]]:
-    """What must not be, beside types and ranges, each with what to say of it."""
+    """Settings to refuse, besides types and ranges, each with its message."""
     model, network, budget = config.model, config.model.network, config.budget
     yield not config.data.formats, 'data.formats: name a format'
     yield not budget.steps and not budget.epochs, 'budget.steps or budget.epochs must be above 0'

@@ -31,7 +31,7 @@ class Corpus:
         items: for each problem and format one or, with `data.repair_share`, two: `input_ids`,
             `labels`, the `number` of its example and its `weight`.
         validation: likewise of problems that are not trained on, without attempts.
-        atoms: the numbers of the atoms that the state heads speak of.
+        atoms: the numbers of the atoms of the state heads.
     """
 
     examples: tuple[Example, ...]

@@ -18,7 +18,7 @@ from safegen_ros.training.examples import MOST_MONITORS, Example
 
 IGNORE = -100
 MOST_LEFT = 64
-"""Steps that are left are told apart up to this number."""
+"""Numbers of steps left are distinguished up to this one."""
 
 _LENGTHS = 16  # batches are padded to a multiple of it
 

@@ -27,7 +27,7 @@ MOST_MONITORS = 6
 """Constraints whose automata are taught, the first ones of a problem."""
 
 MOST_STANDING = 8
-"""Values of an automaton that are told apart; the last one stands for all above."""
+"""Values of an automaton that are distinguished; the last one stands for all above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A problem with the plan that is to be learned, under canonical names.
+    """A problem with the plan to learn, under canonical names.
 
     Attributes:
         bucket: easy, medium or hard.

@@ -22,7 +22,7 @@ from safegen_ros.training.network import TaughtDecoder
 
 CHECKSUMS = 'checksums.sha256'
 PROSE = ('README.md', 'evaluation.json')
-"""What is written about a model once it is there; no part of it."""
+"""Files about a finished model; not part of it."""
 MODEL = 'model'
 """Folder of the model in the folder of a run."""
 RECIPE = 'training.json'
@@ -62,7 +62,7 @@ def write_adapters(model: Any, config: TrainConfig, out: Path) -> Path:
     partial = out / f'{MODEL}.partial'
     shutil.rmtree(partial, ignore_errors=True)
     model.to(torch.bfloat16).save_pretrained(partial)
-    (partial / 'README.md').unlink(missing_ok=True)  # a form that nobody has filled in
+    (partial / 'README.md').unlink(missing_ok=True)  # an empty form
     return _finished(partial, config, out)
 
 

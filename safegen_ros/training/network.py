@@ -96,7 +96,7 @@ class TaughtDecoder(LlamaForCausalLM):
     """The network while it is trained: with state heads, and a forward pass that gives losses.
 
     Args:
-        atoms: number of atoms that the state heads speak of; 0 for no heads.
+        atoms: number of atoms of the state heads; 0 for no heads.
         compiled: whether the layers are compiled, which takes half a minute at the first step.
     """
 

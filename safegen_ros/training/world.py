@@ -32,7 +32,7 @@ class Material:
         tokenizer: of the network; its pad, begin and end marks are the first three tokens.
         collate: makes a batch of items: `input_ids` and `labels` of shape (B, L), and `states`
             where there are `atoms`.
-        atoms: how many atoms the state heads speak of; 0 for no heads.
+        atoms: number of atoms of the state heads; 0 for no heads.
     """
 
     items: list[dict[str, Any]]
@@ -66,7 +66,7 @@ class TrainingWorld(Protocol):
     """What is trained on."""
 
     prompt_style: str
-    """What `safegen.json` says of a new network that learned from it."""
+    """The `safegen.json` of a new network that learned from it."""
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer of a new network.
@@ -88,7 +88,7 @@ class TrainingWorld(Protocol):
     def pairs(
         self, tokenizer: PreTrainedTokenizerBase
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """What a model from a folder learns from, and what it is validated with.
+        """The training rows of a model from a folder, and those for its validation.
 
         Each has `prompt` and `completion` as chat messages, its `group`, `weight` and `tokens`.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The cells that carry out a PDDL task: that of the arm for blocks, and a symbolic one."""
+"""The cells that execute a PDDL task: that of the arm for blocks, and a symbolic one."""
 
 from __future__ import annotations
 

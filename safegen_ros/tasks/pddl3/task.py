@@ -70,7 +70,7 @@ class Pddl3Task:
 
     @cached_property
     def problem_pddl(self) -> str:
-        """PDDL of the problem, for whoever reads nothing else; the text itself where it is that."""
+        """PDDL of the problem, for readers of nothing else; the text itself where it is PDDL."""
         return self.problem_text if self.format == PDDL else FORMATS[PDDL].write(self.problem)
 
     def written_as(self, format: str) -> Pddl3Task:
@@ -91,7 +91,7 @@ class Pddl3Task:
 
     @cached_property
     def validator(self) -> Validator:
-        """The validator of this task; it keeps what it has grounded."""
+        """The validator of this task; it keeps its grounding."""
         return Validator(self.problem)
 
     @property
@@ -274,7 +274,7 @@ def load_files(
 
     Args:
         domain: the domain's file, in PDDL; None for the built-in one that the problem names.
-        format: what the problem is written in; empty for what the name of its file tells.
+        format: format of the problem; empty to derive it from the file name.
         any_name: whether the problem may name another domain than the one in that file.
 
     Raises:
@@ -375,7 +375,7 @@ class StepMonitor(RunMonitor):
     """Watches one step, behind which the goal need not hold, or a look at the world."""
 
     def look(self, observed: State) -> None:
-        """As `RunMonitor`; a look by itself finds what it finds, and breaks nothing."""
+        """As `RunMonitor`; a look alone finds the state, and breaks nothing."""
         if self.plan.steps:
             return super().look(observed)
         check_atoms(self.problem, observed)
@@ -389,6 +389,6 @@ class StepMonitor(RunMonitor):
         """What is left of the task; as long as no step was taken, all of it."""
         if self.looks > 1 or self.observed is None:
             return super().remaining()
-        # What was believed before it was looked at has satisfied nothing.
+        # A belief from before the look has satisfied nothing.
         domain = replace(self.problem.domain, constraint_tree=None)
         return replace(self.problem, domain=domain, init=self.observed)

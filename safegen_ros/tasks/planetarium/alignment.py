@@ -33,10 +33,9 @@ def aligned(
 ) -> Bijection:
     """A map of objects under which as many atoms as possible are in both problems.
 
-    Objects of one name go together at first, since whoever writes a problem mostly takes the names
-    that were told, unless one of `starts` makes more atoms agree. Two objects swap their partners
-    as long as that makes still more agree. The result is the best one that swaps lead to, and not
-    always the best of all.
+    Objects of one name go together at first, since an author mostly takes the given names, unless
+    one of `starts` makes more atoms agree. Two objects swap their partners as long as that makes
+    still more agree. The result is the best one that swaps lead to, and not always the best of all.
 
     Args:
         kinds: for both problems, what objects must have in common with their partners.
@@ -72,7 +71,7 @@ def _atoms_of(kinds: Kinds, atoms: Collection[_Placed]) -> dict[str, list[_Place
 def _recoloured(
     about: Mapping[str, list[_Placed]], colours: Mapping[str, int], numbers: dict[object, int]
 ) -> dict[str, int]:
-    """Colours of objects that also tell the colours of those that share an atom with them."""
+    """Colours of objects that also reflect the colours of those that share an atom with them."""
     found = {}
     for name, atoms in about.items():
         near = sorted(
@@ -117,7 +116,7 @@ class _Search:
         return self._completed(names)
 
     def _surroundings(self) -> list[tuple[dict[str, int], dict[str, int]]]:
-        """Colours of the objects of both problems that tell more from round to round."""
+        """Colours of the objects of both problems that become finer from round to round."""
         numbers: dict[object, int] = {}
         one, other = (
             {name: numbers.setdefault(kind, len(numbers)) for name, kind in kinds.items()}

@@ -56,7 +56,7 @@ class AnswerAssessment:
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """An answer as it stands, and with typing tolerated.
+    """An answer unchanged, and with typing tolerated.
 
     Attributes:
         enforced: with the types that the domain has.

@@ -3,8 +3,8 @@
 """Checks that a reading leaves out no part of its request that a rule can find.
 
 A model that drops half a sentence writes a problem that is right in itself. The words of the
-request tell: each object that they name must be in the goal or in a constraint, each number must be
-that of something, and `never`, `not`, `before` and their like need a constraint about the same
+request decide: each object that they name must be in the goal or in a constraint, each number must
+be that of something, and `never`, `not`, `before` and their like need a constraint about the same
 objects. What is understood wrongly, but wholly, is for the person who confirms the reading.
 """
 
@@ -148,7 +148,7 @@ def _of(constraint: Constraint, problem: Problem) -> set[str]:
 
 
 def _named(formulas: Iterable[Formula], problem: Problem) -> Iterator[str]:
-    """The objects that formulas speak of, those of a quantifier's kinds included."""
+    """The objects of formulas, those of a quantifier's kinds included."""
     for each in formulas:
         yield from (name for name in terms_of(each) if name in problem.objects)
         if isinstance(each, Forall | Exists):

@@ -230,7 +230,7 @@ def _robot_place(found: re.Match[str], low: int, far: int) -> tuple[int, int]:
 
 
 def _laid_out(init: Sequence[Atom], tiles: Sequence[str]) -> _Cells:
-    """Tiles at places that neighbours tell; the first one is at the top left of what it joins."""
+    """Tiles at places given by neighbours; the first one is at the top left of its region."""
     steps = {'right': (0, 1), 'up': (-1, 0)}
     found: dict[str, tuple[int, int]] = {tiles[0]: (0, 0)}
     known = 0
@@ -393,7 +393,7 @@ def _arranged(what: str, start: _Places, rooms: list[str], balls: list[str]) -> 
 
 
 def _ball_atoms(places: _Places, objects: Objects, told: Sequence[str]) -> list[Atom]:
-    """The atoms of balls at places, and of grippers that are told to be free otherwise."""
+    """The atoms of balls at places, and of grippers that are stated to be free otherwise."""
     atoms: list[Atom] = [
         ('at' if place in objects['room'] else 'carry', ball, place)
         for ball, place in places.items()

@@ -41,7 +41,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Equivalence(str, Enum):
-    """What is known about two problems."""
+    """The known facts about two problems."""
 
     EQUIVALENT = 'equivalent'
     DIFFERENT = 'different'
@@ -53,7 +53,7 @@ class ProblemComparison:
     """Whether two problems are equivalent, and why.
 
     Attributes:
-        answer: what is known.
+        answer: the known facts.
         objects: the objects of the first problem, each with the one of the second that stands for
             it: a proof if they are equivalent; if only the goals differ, one of the bijections that
             map the initial states. None when there is no such bijection, or none was looked for.
@@ -90,7 +90,7 @@ def compare(
             for nothing but itself.
         compat: `planetarium` for the verdict of the published code, which is unknown only for
             lack of time; docs/planetarium.md lists where it differs.
-        time_limit_s: wall-clock limit [s]; what is not decided by then is unknown.
+        time_limit_s: wall-clock limit [s]; anything undecided by then is unknown.
 
     Raises:
         SafegenError: `compat` is not known.
@@ -272,8 +272,8 @@ def _constrained(
 ) -> ProblemComparison:
     """The comparison with the trajectory constraints, which are compared as they are written.
 
-    Constraints leave fewer goal states to be reached, so what was found without them holds only
-    where they are the same.
+    Constraints leave fewer goal states to be reached, so results without them hold only where they
+    are the same.
     """
     if found.answer is Equivalence.DIFFERENT and found.objects is None:
         return found

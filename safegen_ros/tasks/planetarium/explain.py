@@ -57,7 +57,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a problem differs from the one that was wanted, with the names of its own objects.
+    """The differences of a problem from the wanted one, with the names of its own objects.
 
     Attributes:
         objects: the objects of the wanted problem with those that stand for them best.
@@ -127,7 +127,7 @@ def explain(
         )
         names = goal_names = _align(pair, pair.kinds, whole, written)
     extra = asked - renamed(implied[0], goal_names)
-    # What is left may imply less than the goal as it is, and more once the initial state is right.
+    # The rest may imply less than the goal as it is, and more once the initial state is right.
     back = {partner: name for name, partner in goal_names.items()}
     kept = pair.specified(renamed(asked - extra, back))
     missing = given - (kept.known if kept.solvable else renamed(asked - extra, back))

@@ -4,8 +4,9 @@
 
 Of every literal it is known that all goal states have it, known that one has it not, or unknown
 because time ran out. Small state spaces are looked at as a whole. In larger ones groups of atoms of
-which exactly one is true show what a goal implies; each goal state that is found rules out what it
-does not have; and any other literal is proved when there is no plan to a goal state without it.
+which exactly one is true show the implications of a goal; each goal state that is found rules out
+the atoms that it lacks; and any other literal is proved when there is no plan to a goal state
+without it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _MOST_PARTS = 4
 """Most predicates in a group; those of the field's domains have two to four."""
 
 _WORLD = ''
-"""Stands for the object in the groups that speak of none."""
+"""Stands for the object in the groups without one."""
 
 
 def exactly_one(
@@ -70,7 +71,7 @@ def _choices(keys: list[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], ...
 
 
 def _masks(parts: list[dict[str, int]]) -> Iterator[int]:
-    """For every object that some part speaks of, the atoms of all parts about it."""
+    """For every object in some part, the atoms of all parts about it."""
     for owner in sorted(set().union(*parts)):
         mask = 0
         for part in parts:
@@ -90,7 +91,7 @@ def _keeps(action: GroundAction, group: int, budget: Budget) -> bool:
     deleted = action.delete & group & ~added
     if not added:
         return not deleted or bool(needed and not deleted & needed)
-    # What is added must be all that is true: the one that was true goes, or is the same.
+    # The added atoms must all be true: the one that was true goes, or is the same.
     return added.bit_count() == 1 and bool(needed and not needed & ~(deleted | added))
 
 
@@ -112,7 +113,7 @@ def forced(groups: Iterable[int], given: int) -> int:
 
 
 MOST_STATES = 20_000
-"""Most states that are looked at before each literal is searched for by itself."""
+"""Most states that are searched before each literal is searched for separately."""
 
 NOT = 'not '
 """What the predicate of a negative literal begins with."""

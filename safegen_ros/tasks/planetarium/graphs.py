@@ -4,8 +4,8 @@
 
 The paper's scene graph has a node for every object and one for every proposition (section 3.3).
 Here a proposition about one object is part of the label of its node, one about two is part of the
-label of an edge, and only one about three or more has a node of its own. That says the same and is
-a third of the size. Labels are refined by their neighbours (Weisfeiler and Leman 1968) before
+label of an edge, and only one about three or more is a separate node. That says the same and is a
+third of the size. Labels are refined by their neighbours (Weisfeiler and Leman 1968) before
 networkx searches; mostly no choice is left then.
 """
 
@@ -34,15 +34,14 @@ _Colours = dict[Any, int]
 
 
 def never_stop() -> None:
-    """The `tick` of whoever has all the time there is."""
+    """The `tick` of a caller without a limit of time."""
 
 
 def scene_graph(objects: Mapping[str, str], scenes: Scenes) -> nx.DiGraph:
     """The graph of one scene, or of several over the same objects.
 
     Args:
-        objects: name to what tells kinds of objects apart; only objects of equal kinds may stand
-            for each other.
+        objects: name to the key of its kind; only objects of equal kinds may stand for each other.
 
     Returns:
         A graph whose nodes and edges have a `label`. An object is a node `(name,)`; an atom of

@@ -50,7 +50,7 @@ class ModelAnswer:
     Attributes:
         reading: which of the independent translations it belongs to, from 1.
         attempt: of that reading, from 1.
-        text: as the model wrote it, or in PDDL where it writes in words of its own; of one that is
+        text: as the model wrote it, or in PDDL where it writes in other words; of one that is
             longer than `MAX_ANSWER`, the beginning.
         refused: why it cannot be used; empty when it can, and when it is a question.
     """
@@ -97,10 +97,10 @@ def translate(
     answered: Callable[[ModelAnswer], None] = lambda answer: None,
     style: TranslationStyle | None = None,
 ) -> Translation | Question:
-    """Has a model translate a request, tells it what is wrong, and asks where it is ambiguous.
+    """Has a model translate a request, reports faults to it, and asks where it is ambiguous.
 
     Args:
-        sampling: how it is asked; every reading has seeds of its own.
+        sampling: its sampling; every reading has separate seeds.
         attempts: answers of one reading, until it is given up.
         readings: how often the request is translated independently; two that are not proved
             equivalent make a question, and so do two that say the same of other objects. One
@@ -148,7 +148,7 @@ def _same(one: Problem, other: Problem, time_limit_s: float) -> bool:
     """Whether two readings are proved to ask for the same.
 
     Objects of the same names are taken to be the same ones: a on b is not b on a. Only where a
-    reading has chosen names of its own, any may stand for any other.
+    reading has chosen its own names, any may stand for any other.
     """
     named = one.objects.keys() == other.objects.keys()
     return compare(one, other, named=named, time_limit_s=time_limit_s).equivalent

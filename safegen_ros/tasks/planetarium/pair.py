@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Two problems of a domain, and what is asked about them to compare them."""
+"""Two problems of a domain, and the questions that compare them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ProblemPair:
 
     @cached_property
     def start(self) -> Bijection | None:
-        """The first of these bijections; None when the initial states are not the same."""
+        """The first of the bijections; None when the initial states are not the same."""
         return next(self.initial(), None)
 
     def whole(self, one: frozenset[Atom], other: frozenset[Atom]) -> Iterator[Bijection]:
@@ -163,7 +163,7 @@ def permuted_goal(pair: ProblemPair, goal: frozenset[Atom]) -> Bijection | None:
 
     Returns:
         Objects of the second problem with those of the first that stand for them; None when there
-        is no such map, which is proved.
+        it is proved that there is no such map.
 
     Raises:
         SearchLimit: it could not be found out.

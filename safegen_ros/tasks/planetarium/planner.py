@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Plans for the three domains without search, and plans that tell two goals apart."""
+"""Plans for the three domains without search, and plans that distinguish two goals."""
 
 from __future__ import annotations
 

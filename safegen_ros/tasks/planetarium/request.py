@@ -31,7 +31,7 @@ _ENDS = re.compile(rf'[.;\n]+|,?\s+\b(?:and|but)\s+(?={_MARK}\b)|,\s+(?={_MARK}\
 """Where one part of a request ends: a sentence, or what comes before a rule in the same one."""
 _RULE = re.compile(rf'\b{_MARK}\b', re.IGNORECASE)
 _BEGINS = re.compile(r'(?:,?\s+\b(?:and|but|yet|while|though)\b|,)\s+', re.IGNORECASE)
-"""Where a rule may begin within such a part, behind what is to be done."""
+"""Where a rule may begin within such a part, behind the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Request:
         constraints: formal PDDL3, what stands behind `:constraints`; empty for none. Every problem
             has them.
         start: the observed world; its objects and its initial state are not for the model to
-            change. None where the text tells them.
+            change. None where the text gives them.
         domain_text: PDDL of the domain, as a task carries it; empty for a built-in one.
         rest: the text without the rules in it that `request_rules` has read; None where it was not
             looked for any.
@@ -77,7 +77,7 @@ def read_request(text: str, domain: str = '', constraints: str = '', start: str 
             for the one that `start` names.
         constraints: one PDDL3 formula; empty for none.
         start: PDDL problem whose objects, initial state and constraints hold in any case, and whose
-            goal does not count; empty where the text tells what there is.
+            goal does not count; empty where the text lists the facts.
 
     Raises:
         SafegenError: there is no request (`EMPTY_TASK`) or too much of it (`TASK_TOO_LARGE`), no

@@ -29,7 +29,7 @@ from safegen_ros.tasks.planetarium.translator_words import (
 )
 
 STYLE = 'planetarium'
-"""What `safegen.json` says of a model that reads and writes `words`."""
+"""The `safegen.json` of a model that reads and writes `words`."""
 
 QUESTION = 'QUESTION:'
 """What an answer begins with that asks instead of guessing."""
@@ -39,7 +39,7 @@ _RULE_WORDS = re.compile(
     r'\b(?:never|not|ever|always|cannot|no time|without|unless|until|before|avoid|except|only|'
     r'forbidden|while|during)\b'
 )
-"""Words of rules; none of them is said of what is to be reached."""
+"""Words of rules; they are never about a goal."""
 
 Translation = Generator[list[list[Message]], list[str], str]
 """Yields conversations that the model is to answer, is sent what it wrote, and returns the answer
@@ -76,7 +76,7 @@ class InstructTranslation:
 
 
 class WordTranslation:
-    """The words of `words` in and out. What was refused is not told: another seed draws anew.
+    """The words of `words` in and out. The refusal is not passed on: another seed draws again.
 
     Args:
         known: every word that the model knows.
@@ -93,7 +93,7 @@ class WordTranslation:
         """The request about observed objects at once, a description clause by clause.
 
         A half of a description is asked for once more as a whole where a clause of it says
-        nothing alone. What is no answer is left as it came.
+        nothing alone. Text that is not an answer is left as it came.
         """
         lexicon = TranslatorWords.of(request.domain, request.text, request.start)
         if request.start is not None:
@@ -148,7 +148,7 @@ class WordTranslation:
 
 
 def _without_rules(request: Request) -> str:
-    """What is to be done, without the rules that were read; raises where one was not.
+    """The task, without the rules that were read; raises where one was not.
 
     The small translator writes goals alone, and would leave it out.
     """
@@ -171,7 +171,7 @@ def _user(text: str) -> Message:
 
 
 def prompt(request: Request) -> str:
-    """What a chat model is told."""
+    """The instructions for a chat model."""
     parts = [
         'Translate a request into one PDDL problem of the domain below.',
         f'Answer with (define (problem ...) ...) alone. If the request can be understood in more '

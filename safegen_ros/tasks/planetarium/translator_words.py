@@ -10,7 +10,7 @@ the numbers of objects, under the numbers in their names.
     clause on / object object ; ... request x1 rests on x2                     on x1 x2
     objects 3 end all blocks form a single tower                       on table n3 on n2 n3 ...
 
-Which objects there are is not for the model to say: their names tell, or they were observed.
+The model does not choose the objects: their names say them, or they were observed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALL = 'all'
 """Stands for every object, in an answer to a clause."""
 
 LISTED = 'listed'
-"""Stands for an initial state that is told atom by atom."""
+"""Stands for an initial state that is listed atom by atom."""
 
 MOST_OF_A_KIND = 60
 """Most objects of a kind that there are words for."""
@@ -107,7 +107,7 @@ class TranslatorWords:
         return [*told, *([] if before else [BEGIN]), *self._numbered(text)]
 
     def before(self, start: str) -> str:
-        """What is told of the initial state when a goal is asked for: a summary, but no list."""
+        """The words for the initial state when a goal is wanted: a summary, but no list."""
         _, *others = clauses(start) or ['']
         listed = others and all(self.clause(clause)[1] for clause in others)
         return LISTED if listed else start
@@ -163,7 +163,7 @@ class TranslatorWords:
         return [*fitting[0], *numbers] if len(fitting) == 1 else words
 
     def _takes(self, predicate: str, kinds: Sequence[str]) -> bool:
-        """Whether a predicate takes objects of these kinds, as far as their names tell."""
+        """Whether a predicate takes objects of the kinds that their names say."""
         wanted = self.domain.predicates[predicate]
         typed = all(kind in self.domain.types for kind in kinds)
         return tuple(kinds) == wanted if typed else len(kinds) == len(wanted)
@@ -199,7 +199,7 @@ class TranslatorWords:
 
     @property
     def several(self) -> bool:
-        """Whether objects are told with their kinds."""
+        """Whether objects are listed with their kinds."""
         return len(self.objects) > 1
 
     @cached_property
@@ -230,7 +230,7 @@ class TranslatorWords:
         }
 
     def _named_by(self, atom: Atom) -> bool:
-        """Whether an atom says of an object what its name says, as `(ball ball2)` does."""
+        """Whether an atom says the same about an object as its name, as `(ball ball2)` does."""
         name = _NAME.fullmatch(atom[1]) if len(atom) == 2 else None
         return name is not None and name[1] == atom[0] in self.domain.predicates
 

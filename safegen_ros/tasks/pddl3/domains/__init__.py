@@ -4,7 +4,7 @@
 
 A folder holds `domain.pddl` and exports `KIT`, which says by which names problems ask for the
 domain and makes problems of it (see `kit.DomainKit`). Nothing else lists the domains; a folder
-whose name begins with `_` is none.
+whose name begins with `_` is left out.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 """How hard a problem is to plan for, from its structure alone (SafeGen-LLM section IV-C2).
 
 The paper scores size parameters. The score here is a weighted sum of them and of the goals that are
-not met at the start, in steps: the weights were fitted to lengths of shortest safe plans, of which
-size alone tells much less.
+not met at the start, in steps: the weights were fitted to lengths of shortest safe plans, which
+size alone predicts much worse.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def domain_folders() -> Mapping[str, Path]:
     """Every domain folder by its name: those beside this file, then those of `SEARCH_PATH`.
 
     Raises:
-        SafegenError: a directory that is none, or two folders of one name.
+        SafegenError: a missing directory, or two folders of one name.
     """
     found: dict[str, Path] = {}
     for directory in (Path(__file__).parent, *map(Path, listed_directories())):

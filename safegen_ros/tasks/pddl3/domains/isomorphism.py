@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems up to the names of their objects.
 
-A problem is a graph: objects, atoms, and the nodes of its formulas. Colours are refined until equal
-ones cannot be told apart by their neighbours (Weisfeiler and Leman 1968); where objects still share
-a colour, one after the other is given a colour of its own, and the smallest text that comes out is
-the canonical one (McKay 1981). Texts that come out twice show a symmetry, which saves trying what
-is the same.
+A problem is a graph: objects, atoms, and the nodes of its formulas. Colours are refined until
+neighbours cannot distinguish equal ones (Weisfeiler and Leman 1968); where objects still share a
+colour, one after the other gets a separate colour, and the smallest text is the canonical one
+(McKay 1981). Texts that come out twice show a symmetry, which saves trying what is the same.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def canonical_problem(problem: Problem) -> CanonicalProblem:
 def refined(
     colours: Colours, links: Sequence[Links], tick: Callable[[], None] = lambda: None
 ) -> Colours:
-    """Colours of nodes that neighbours cannot tell apart any more, numbered in a canonical way.
+    """Colours of nodes that neighbours cannot distinguish further, numbered in a canonical way.
 
     Args:
         colours: of every node.

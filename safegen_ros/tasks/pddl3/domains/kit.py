@@ -83,7 +83,7 @@ class SizeParameter:
         paper: smallest and largest value in table VIII of SafeGen-LLM.
         wide: likewise where the paper's range holds too few problems up to renaming.
         least: below this there is no problem.
-        most: above this nobody wants one, and its text would be huge.
+        most: above this the text would be huge, for no use.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Family:
     """A kind of safety constraint.
 
     Attributes:
-        name: what it is called on the command line and in tables.
+        name: its name on the command line and in tables.
         operators: the PDDL3 operators that its constraints use.
         summary: what it asks for, in a line.
         constrain: adds constraints and their witness to an instance, or returns None when they do
@@ -142,7 +142,7 @@ class Families(dict[str, Family]):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedProblem:
-    """A problem with what is known about it.
+    """A problem with the known facts about it.
 
     Attributes:
         domain: name of the kit that made it.
@@ -177,7 +177,7 @@ class DomainKit:
         draw: a random instance without constraints.
         direct: steps that reach the goal of an instance; constraints are not looked at.
         families: its constraint families by name.
-        wording: how its facts are told in English.
+        wording: the English words of its facts.
         measure: the size of any problem of the domain.
         weights: steps of a short plan that each parameter stands for (see `difficulty`).
         goal_weight: likewise a goal that is not met at the start.
@@ -230,7 +230,7 @@ class DomainKit:
             if instance is None:
                 continue
             title = '-'.join([self.name, *values.split(), str(seed)])
-            title += f'-{attempt}' if attempt else ''  # the family would tell what to look out for
+            title += f'-{attempt}' if attempt else ''  # the family would reveal the danger
             text = self.text(title, instance)
             problem = read_problem(text, folder_domain(self.name), f'<{title}>')
             direct = Plan(self.direct(rng, instance))
@@ -310,7 +310,7 @@ class DomainKit:
         return constrained
 
     def text(self, title: str, instance: Instance) -> str:
-        """PDDL of an instance, sorted: the order in which it was built can tell of a constraint."""
+        """PDDL of an instance, sorted: the order in which it was built can reveal a constraint."""
         typed = bool(folder_domain(self.name).types)
         lines = [
             f'(define (problem {title})',

@@ -22,7 +22,7 @@ _NAME = re.compile('[a-z][a-z0-9_]*')
 
 
 def new_domain(name: str, into: Path | None = None) -> Path:
-    """Makes a domain folder that works as it stands, in one go or not at all.
+    """Makes a working domain folder, in one go or not at all.
 
     Args:
         name: what the domain and its folder will be called.

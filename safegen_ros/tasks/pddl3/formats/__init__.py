@@ -105,6 +105,6 @@ def known_format(name: str) -> str:
 
 
 def format_of(path: Path) -> str:
-    """The format that the name of a problem file tells; PDDL where it tells none."""
+    """The format of a problem file by its name; PDDL by default."""
     suffix = path.suffix.lower()
     return next((name for name, each in FORMATS.items() if each.suffix == suffix), PDDL)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems as JSON (SafeGen-LLM appendix G), by the schema in `problem.schema.json`.
 
-Writing and reading keep everything: what is read back is equal to what was written.
+Writing and reading keep everything: the problem that is read equals the written one.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ class _ProblemReader:
         what: str,
         known: tuple[str, ...],
     ) -> tuple[str, Placed]:
-        """The one field of an object, whose name says what it is."""
+        """The one field of an object, whose name gives its kind."""
         self._check_known(fields, what, known)
         if len(fields) != 1:
             found = ' and '.join(map(repr, fields)) or 'nothing'

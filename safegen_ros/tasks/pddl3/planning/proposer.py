@@ -59,7 +59,7 @@ class ModelProposer:
         sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
             later attempt takes the next one, so that a run can be repeated exactly.
         temperatures: of the attempts; None keeps that of the first.
-        feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
+        feedback: how much of a verdict a retry has, a key of `levels.FEEDBACK`.
         thresholds: beyond which the task is complex; None takes those of its domain.
         format: what the problem is shown in, a key of `formats.FORMATS`.
 
@@ -105,7 +105,7 @@ class ModelProposer:
             yield self._plan_text(completion.text)
 
     def samples(self, count: int, history: History, deadline: PlanningDeadline) -> Texts:
-        """Several answers to the task as it stands, as they are finished."""
+        """Several answers to the unchanged task, as they are finished."""
         sampling = replace(self._drawn(history), refused=self._refused(history))
         drawn = self.backend.samples(self._messages(), count, sampling, deadline.over)
         with _unsupported_is_skipped(), closing(drawn) as completions:
@@ -113,7 +113,7 @@ class ModelProposer:
                 yield self._plan_text(completion.text)
 
     def repaired(self, history: History, deadline: PlanningDeadline) -> Texts:
-        """The valid beginning of the last plan that has one, with an end that is written anew."""
+        """The valid beginning of the last plan that has one, with a new end."""
         beginnings = (valid_beginning(a.plan, self._shield) for a in reversed(history))
         kept = next((plan for plan in beginnings if plan.steps), None)
         if kept is None:

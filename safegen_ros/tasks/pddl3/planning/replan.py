@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step-by-step mode in a cell: each step is the first of a plan that is proved from what is seen.
 
-`stepwise` takes one admissible step after the other, whoever chooses. Here the levels of the
-planning loop choose, so that what is taken leads to the goal besides: a plan is kept only as long
-as what is left of it is proved where the world was observed to be.
+`stepwise` takes one admissible step after the other, by any chooser. Here the levels of the
+planning loop choose, so that the steps also lead to the goal: a plan is kept only as long as the
+rest of it is proved from the observed world.
 """
 
 from __future__ import annotations
@@ -32,11 +32,10 @@ from safegen_ros.verify.validator import Validator
 
 
 class PlannedSteps:
-    """Chooses steps by plans of a model, or of whoever else is asked.
+    """Chooses steps by plans of a model, or of another planner.
 
     Args:
-        levels: who is asked for a plan of a problem, which is the rest of the task from the
-            observed state on.
+        levels: the planner of a problem, which is the rest of the task from the observed state on.
         time_budget_s: for one plan [s].
         notify: called with each proposal with its verdict.
         prove: whose verdict on the plans of a problem is needed.
@@ -119,7 +118,7 @@ def work_in_cell(
         cell: the robot cell, or a symbolic one; it is stopped when the time is up, in the middle
             of a step too, and with every ending but `FINISHED`.
         limits: steps and time, the preparation included.
-        cancelled: whether the caller wants to stop; whoever sets it also stops the cell.
+        cancelled: whether the caller wants to stop; the caller also stops the cell.
         notify: called with each moment before a step is chosen.
         acting: called with each step before it is taken; nothing moves where it raises.
 

@@ -4,8 +4,8 @@
 
 Nothing is taken from a plan but the next step, so that a world which does not do what was foreseen
 costs a step and no goal. The chooser is offered the admissible steps of the shield and can have no
-other taken. The constraints are progressed on what is observed; when that differs from what was
-foreseen, the rest of the task is grounded anew from there (see `verify.remaining`).
+other taken. The constraints are progressed on the observed state; when that differs from the
+foreseen one, the rest of the task is grounded again from there (see `verify.remaining`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StepPerception(Protocol):
     """Looks at what is out of view, where not all is seen at once."""
 
     def unseen(self) -> frozenset[str]:
-        """The objects that are out of view; what is observed of them is a guess."""
+        """The objects that are out of view; their observed places are a guess."""
         ...
 
     def look(self, name: str) -> None:
@@ -62,7 +62,7 @@ class StepContext:
             those of the task still ask. A plan for it is a plan from here.
         choices: the admissible steps, those only that lead where the run has not been before, as
             long as there are any.
-        refused: what was chosen at this moment and is not among `choices`.
+        refused: the choice at this moment that is not among `choices`.
     """
 
     problem: Problem
@@ -155,14 +155,14 @@ def run_stepwise(
 
     Where not all is in view, what constraints are about is looked at before the first step, what a
     step is about before it is taken, and what the goal is about before the run ends. Each look may
-    change what is known, and the next step is chosen anew.
+    change the known state, and the next step is chosen again.
 
     Args:
         problem: the task. Where the world is at first is observed, not taken from here.
         observe: looks at the world: before the first step, and after each.
-        act: takes a step; with a robot cell, `lambda step: cell.execute(*step)`. Whoever makes
-            `cancelled` true also stops the cell, and so does the caller with every outcome that
-            is not `FINISHED`.
+        act: takes a step; with a robot cell, `lambda step: cell.execute(*step)`. A caller that
+            makes `cancelled` true also stops the cell, and does so with every outcome that is not
+            `FINISHED`.
         notify: called with each moment before a step is chosen.
         sight: looks at what is out of view; None where all is seen.
 
@@ -329,7 +329,7 @@ class _Run:
     def _look_again(self, moved: bool = False) -> None:
         """Observes the world where no step was taken since the last look.
 
-        Before the first step the constraints begin with what is known now. Later nothing that they
+        Before the first step the constraints begin with the known state. Later nothing that they
         are about was out of view, so that they stand where they stood, unless something has moved.
         """
         observed = self._observe()

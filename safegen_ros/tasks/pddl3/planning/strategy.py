@@ -63,7 +63,7 @@ _NO_PLAN = (
     ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT, ErrorCode.TASK_TOO_LARGE,
     ErrorCode.UNSUPPORTED_FEATURE,
 )  # fmt: skip
-"""How a division ends for want of a plan."""
+"""The end of a division without a plan."""
 
 
 def levels_of(
@@ -86,7 +86,7 @@ def levels_of(
     names = list[str]()
     for name in level_names(strategy):
         if names and not model.can_beam and _beams(name) and _beams(names[-1]):
-            names[-1] = 'beam'  # one line says of all of them that there is none
+            names[-1] = 'beam'  # one line says for all of them that there is none
         else:
             names.append(name)
     found = []

@@ -4,8 +4,8 @@
 
 A step such as `(unstack b1 b2)` is found by looking up facts and by going back from the goal, and
 a small model hardly learns to do that in its head. So it writes both down, as a comment before the
-step: a fact of the goal, what is needed for it and is not there yet, and so on down to the fact
-that the step makes true; behind the colon the facts that the step needs.
+step: a fact of the goal, the missing facts that it needs, and so on down to the fact that the step
+makes true; behind the colon the facts that the step needs.
 
     ; (on b2 b3) (holding b2) (clear b2): (on b1 b2) (clear b1) (arm-empty)
     (unstack b1 b2)

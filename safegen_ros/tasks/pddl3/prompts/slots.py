@@ -1,10 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Objects under names of our own, so that a model need not learn what names people choose.
+"""Objects under our own names, so that a model need not learn the names that people choose.
 
-`block1` stands on the table and `block2` on it, whatever the user calls them: an object's name says
-what it is and where it is found in the initial state. Renaming a problem, or writing it in another
-order, does not change what comes out.
+`block1` stands on the table and `block2` on it, under any name of the user: an object's name says
+its kind and its place in the initial state. Renaming a problem, or writing it in another order,
+does not change what comes out.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _kinds(problem: Problem) -> tuple[dict[str, str], frozenset[Atom], bool]:
 
 
 def _order(problem: Problem, told: frozenset[Atom]) -> list[str]:
-    """The objects, each after what it is on, in or at; larger heaps first."""
+    """The objects, each after the one that it is on, in or at; larger heaps first."""
     canonical = canonical_problem(problem).order
     rank = {name: place for place, name in enumerate(canonical)}
     above: dict[str, set[str]] = defaultdict(set)
@@ -217,7 +217,7 @@ def taught_plan(slotted: SlottedProblem, *, time_limit_s: float = 60.0) -> Plan:
     Raises:
         SafegenError: there is none, or the search has found none in its time.
     """
-    # Whoever only asks a model needs no search.
+    # A user of a model needs no search.
     from safegen_ros.search.budget import Budget
     from safegen_ros.search.in_process import canonical_plan
     from safegen_ros.search.solve import MEMORY_LIMIT_MB

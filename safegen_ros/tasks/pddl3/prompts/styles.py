@@ -49,10 +49,10 @@ History = Sequence[tuple[str, Verdict]]
 Message = dict[str, str]
 
 STYLE = 'words'
-"""What `safegen.json` says of a model that reads and writes `words`."""
+"""The `safegen.json` of a model that reads and writes `words`."""
 
 REASONED = 'reasoned'
-"""What it says of one that was taught `reasoned_text`."""
+"""That of a model that was taught `reasoned_text`."""
 
 
 class PromptStyle(Protocol):
@@ -174,7 +174,7 @@ class InstructStyle:
 
 
 class ReasonedStyle(InstructStyle):
-    """As `InstructStyle`; above each step stands a comment that says what it is for."""
+    """As `InstructStyle`; above each step stands a comment with its purpose."""
 
     rules = _REASONS
 
@@ -252,7 +252,7 @@ class WordStyle:
         return ' '.join(plan_words(self._slotted(problem).plan(plan)))
 
     def plan_text(self, completion: str, problem: Problem) -> str:
-        """The steps with the problem's names; what is no plan is left as it came."""
+        """The steps with the problem's names; other text stays as it is."""
         actions = problem.domain.actions
         plan = read_steps(words_of(completion), {n: len(a.parameters) for n, a in actions.items()})
         task = self._slotted(problem)
@@ -307,10 +307,10 @@ def step_style(style: PromptStyle) -> PromptStyle:
 def plan_syntax(style: PromptStyle, problem: Problem) -> PlanSyntax:
     """How a style writes the steps of a problem's plans.
 
-    Both are found by asking the style for answers, so that they follow it whatever it does; what
-    is written is read back by `PromptStyle.plan_text`.
+    Both are found by asking the style for answers, so that they always follow it; the written
+    answer is read back by `PromptStyle.plan_text`.
     """
-    style = copy(style)  # one of its own: a style keeps the names of the last problem only
+    style = copy(style)  # a separate one: a style keeps the names of the last problem only
     probe = Step(next(iter(problem.domain.actions), 'none'))
     once, twice = (style.answer(Plan((probe,) * count), problem) for count in (1, 2))
     return PlanSyntax(

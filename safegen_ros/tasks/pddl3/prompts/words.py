@@ -52,7 +52,7 @@ def task_words(slotted: SlottedProblem, form: str) -> list[str]:
     What the names of objects say already is left out where the format would list it atom by atom.
     """
     problem = slotted.problem
-    if form != 'english':  # which tells it in a sentence or two
+    if form != 'english':  # which states it in a sentence or two
         problem = replace(problem, init=problem.init - slotted.told)
     return words_of(FORMATS[form].write(problem))
 
@@ -69,10 +69,10 @@ def attempt_words(
     known: Collection[str],
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
-    """The words that tell of a failed attempt.
+    """The words for a failed attempt.
 
     Args:
-        text: the attempt; one that is no plan is told by its verdict alone.
+        text: the attempt; one that is not a plan is described by its verdict alone.
         failing_step: index of the step that fails, or -1 when no single one does; what comes after
             it is left out, so that the last step is the one to change.
         known: the words of the model; others are left out.

@@ -57,11 +57,11 @@ def _supports(tower: Tower) -> list[Atom]:
 
 @dataclass(frozen=True, slots=True)
 class TowerState:
-    """Who stands on whom.
+    """The stacks of the blocks.
 
     Attributes:
         below: what is under each block; None for the table.
-        above: what is on each block that is not clear.
+        above: the block on each block that is not clear.
     """
 
     below: dict[str, str | None]

@@ -99,7 +99,7 @@ def _never_together(rng: Random, instance: Instance) -> Instance | None:
 def _inspected_once(rng: Random, instance: Instance) -> Instance | None:
     """Cars are delivered after an inspection, and the ferry goes there at most once.
 
-    An inspection at a location that nobody starts from or goes to, visited first and once.
+    An inspection at a location that no car starts from or goes to, visited first and once.
     """
     pilot = Pilot(crossing(instance))
     scene = pilot.scene

@@ -96,7 +96,7 @@ def _also_collected(rng: Random, instance: Instance) -> Instance:
 
 @FAMILIES.add('sometime-after', rules=(_SPARE,))
 def _one_with_the_other(rng: Random, instance: Instance) -> Instance:
-    """Whoever carries one spanner carries another one then or later."""
+    """A robot that carries one spanner carries another one then or later."""
     scene = walk(instance)
     one, other = rng.sample(list(scene.spanners), 2)
     taken = scene.choose(rng, one, other, more=max(0, 2 - len(scene.nuts)))

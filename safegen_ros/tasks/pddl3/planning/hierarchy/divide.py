@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divide and conquer: sub-goals planned in order, put together, and the whole proved.
 
-The hierarchy of SafePilot (arXiv 2603.21523) for any PDDL3 domain. Each part is a problem of its
-own: from the state reached, to the sub-goals reached plus the next, over the objects that matter.
-Its constraints are those of the whole with what has happened counted in, which PDDL3 can say (see
-`verify.remaining`); only what no state can break, `sometime` and its like, is left to the end.
-So a planner that knows nothing of the whole, a small model for instance, can plan a part.
+The hierarchy of SafePilot (arXiv 2603.21523) for any PDDL3 domain. Each part is a separate problem:
+from the state reached, to the sub-goals reached plus the next, over the objects that matter. Its
+constraints are those of the whole with what has happened counted in, which PDDL3 can say (see
+`verify.remaining`); only what no state can break, `sometime` and its like, is left to the end. So a
+planner that knows nothing of the whole, a small model for instance, can plan a part.
 
-What comes back is data, whoever made it. It is followed step by step by the shield of the whole
+The plan of a part is data, from any planner. It is followed step by step by the shield of the whole
 problem, with the whole's constraints where they stand at that moment, and dropped with the first
-step that is not admissible. What is put together is proved once more by the validator, and nothing
-else is ever returned.
+step that is not admissible. The joined plan is proved once more by the validator, and nothing else
+is ever returned.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class _Conquest:
         """A plan for some sub-goals, over how many objects, and where it leads.
 
         Returns:
-            None for these where there is no plan, and whether that is for want of one for the rest.
+            None for them without a plan, and whether the rest has no plan.
         """
         for problem in self._problems(agenda, done, end, moment):
             plan = self._ask(problem)

@@ -4,9 +4,9 @@
 
 A sub-goal comes before another one if it cannot be made true while the other one is, the reasonable
 orders of a goal agenda (Koehler and Hoffmann, "On Reasonable and Forced Goal Orderings", 2000).
-Which atoms can be true together is told by pairs that are reachable, the mutexes of h2 (Haslum and
-Geffner, "Admissible Heuristics for Optimal Planning", 2000). A `sometime-before` orders sub-goals,
-too. Orders are advice: a wrong one costs time, and no safety.
+Reachable pairs, the mutexes of h2, say which atoms can be true together (Haslum and Geffner,
+"Admissible Heuristics for Optimal Planning", 2000). A `sometime-before` orders sub-goals, too.
+Orders are advice: a wrong one costs time, and no safety.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def atoms_of(task: SearchTask) -> int:
 def _laid_in(
     task: SearchTask, resource_goals: Sequence[int], together: Sequence[int] | None
 ) -> list[OrderedGoal]:
-    """Provisions as sub-goals; none where they cannot be had together, as far as pairs tell."""
+    """Provisions as sub-goals; empty if pairs show that they exclude each other."""
     if together is not None:
         for bit in resource_goals:
             if any(other & ~together[bit.bit_length() - 1] for other in resource_goals):
@@ -189,9 +189,9 @@ def _made_last(task: SearchTask, atoms: int, together: Sequence[int]) -> dict[in
 
 
 def _together(task: SearchTask, budget: Budget) -> list[int]:
-    """For each atom the atoms that can be true with it, as far as pairs of atoms tell.
+    """For each atom the atoms that can be true with it, as far as pairs of atoms show.
 
-    Of derived atoms they tell nothing: each can be true with all others.
+    They say nothing about derived atoms: each can be true with all others.
     """
     derived = 0 if task.table.closure is None else task.table.closure.heads
     found = [0] * len(task.table)

@@ -61,9 +61,8 @@ class RelaxedAnalysis:
 
         Args:
             standing: where the constraints stand then.
-            wanted: conditions over the atoms of `task`, parts of its goal or of what a constraint
-                asks for; None for all of these. Where one is not a conjunction of literals, all of
-                them are meant.
+            wanted: conditions over the atoms of `task`, parts of its goal or of a constraint; None
+                for all of them. Where one is not a conjunction of literals, all of them are meant.
 
         Returns:
             None when not all of them can be reached, whether wanted or not.
@@ -84,9 +83,8 @@ class RelaxedAnalysis:
         """What has to be at hand before goals are reached that use something up.
 
         Where every action that reaches some goals uses up something that none makes, as a spanner
-        is that tightens one nut, such goals may shut each other out: whoever goes for the first one
-        may get no more supplies for the others. What an action needs besides its supply is what has
-        to be at hand.
+        is that tightens one nut, such goals may shut each other out: the first one may take the
+        supplies of the others. What an action needs besides its supply is what has to be at hand.
 
         Returns:
             Bits of atoms that do not hold at the start, the nearest first: with a supply for each
@@ -122,7 +120,7 @@ class RelaxedAnalysis:
             for _, supply in of_goal:
                 own |= supply
             seen, shared = seen | own, shared | seen & own
-        chosen: dict[int, int] = {}  # what is needed beside each supply that a goal was given
+        chosen: dict[int, int] = {}  # the needs of each supply that a goal was given
         known: dict[int, int] = {}  # likewise for all supplies
         for of_goal in ways.values():
             at_hand = [

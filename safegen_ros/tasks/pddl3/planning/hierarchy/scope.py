@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A problem over some of its objects, small enough for a model that has seen small ones only.
 
-Nothing happens to the objects that are left out, so that what a constraint or a goal says of them
-is decided already: it is written out and simplified by that. Where preconditions or effects range
-over all objects, less than all of them is a guess, and so is that a plan needs no others; a plan
-for a scope is therefore a proposal like any other, to be followed in the whole problem.
+Nothing happens to the objects that are left out, so that any part of a constraint or a goal about
+them is decided already: it is written out and simplified by that. Where preconditions or effects
+range over all objects, less than all of them is a guess, and so is that a plan needs no others; a
+plan for a scope is therefore a proposal like any other, to be followed in the whole problem.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from safegen_ros.search.rules import assume, negation
 
 _WORDS = re.compile(r'[^\s()]+')
 _QUANTIFIERS = {'forall', 'exists'}
-_ROOM = 3  # objects with what tells of them that are added for putting things aside
+_ROOM = 3  # objects for putting things aside, with the objects that locate them
 
 
 class ScopeTooSmall(SafegenError):
-    """What is asked cannot come true with the objects of a scope."""
+    """The goal cannot come true with the objects of a scope."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
@@ -62,9 +62,9 @@ def named(formula: Formula, objects: Iterable[str]) -> frozenset[str]:
 def scopes(problem: Problem, objects: frozenset[str]) -> Iterator[frozenset[str]]:
     """More and more objects of a problem to plan with, from those that a plan needs at the least.
 
-    After these come what tells where they are, then those that a constraint names together with
-    one of them, then a few that nothing else depends on, for putting things aside, and at last
-    all. No two scopes are the same.
+    After these come the objects that locate them, then those that a constraint names together with
+    one of them, then a few that nothing else depends on, for putting things aside, and at last all.
+    No two scopes are the same.
     """
     seen: set[frozenset[str]] = set()
     for widen in (_same, described, _constrained, _with_room, _all):
@@ -83,9 +83,9 @@ def _all(problem: Problem, objects: frozenset[str]) -> frozenset[str]:
 
 
 def described(problem: Problem, objects: frozenset[str]) -> frozenset[str]:
-    """Some objects with all that tells where they are in the initial state, and so on.
+    """Some objects with all that locate them in the initial state, and so on.
 
-    An atom tells of the first object in it, as `(on b1 b2)` tells of b1.
+    An atom locates the first object in it, as `(on b1 b2)` locates b1.
     """
     return _closed(_told(problem), objects)
 
@@ -122,7 +122,7 @@ def _with_room(problem: Problem, objects: frozenset[str]) -> frozenset[str]:
 
 
 def _told(problem: Problem) -> dict[str, set[str]]:
-    """For each object the others in the atoms that tell of it."""
+    """For each object the others in the atoms that locate it."""
     changing = changed_predicates(problem)
     told: dict[str, set[str]] = {}
     for predicate, *names in problem.init:
