@@ -129,7 +129,7 @@ class Figures:
     """Success and failures [%].
 
     Attributes:
-        failures: by the names of `CLASSES`; those that a source does not tell are missing.
+        failures: by the names of `CLASSES`; those that a source does not state are missing.
         more: what else was measured, by the names of `ComparisonTable.more`; likewise.
     """
 

@@ -30,7 +30,7 @@ Notify = Callable[[str, int, int], None]
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Tells nobody."""
+    """Reports nothing."""
 
 
 _Result = TypeVar('_Result')
@@ -45,7 +45,7 @@ def timed(work: Callable[[], _Result], times: int = 1) -> tuple[_Result, float]:
 
 
 def resident_bytes() -> int | None:
-    """Resident memory of this process; None on a system that does not tell."""
+    """Resident memory of this process; None on a system that does not report it."""
     statm = Path('/proc/self/statm')
     if not statm.exists():
         return None

@@ -21,7 +21,7 @@ _COLOURS = {
     'format': '#999999', 'precond': '#0072b2', 'safety': '#d55e00', 'goal': '#e69f00',
 }  # fmt: skip
 _WHOSE = ('#009e73', '#56b4e9', '#cc79a7', '#e69f00', '#0072b2', '#999999')
-"""Colours that are told apart by colour-blind readers, too."""
+"""Colours that colour-blind readers can distinguish, too."""
 
 
 def draw_comparison(comparison: ComparisonTable, folder: Path) -> Path:
@@ -75,7 +75,7 @@ def _legend(panels: list[Any]) -> tuple[list[Any], list[str]]:
 
 
 def _classes(axes: Any, lines: list[Line]) -> None:
-    """A stacked bar for each line; what a source does not tell is left open above it."""
+    """A stacked bar for each line; classes that a source does not state are left open above it."""
     places = range(len(lines))
     below = [line.figures.success for line in lines]
     axes.bar(places, below, label='success', color=_SUCCESS)

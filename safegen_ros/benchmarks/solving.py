@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Solving:
-    """What is asked of each problem.
+    """The options for each problem.
 
     Attributes:
         time_limit_s: for each problem and planner [s].

@@ -45,7 +45,7 @@ class Subject:
     backend: Backend
 
     def as_dict(self) -> dict[str, Any]:
-        """What tells it from others, as plain values for JSON."""
+        """Its key, as plain values for JSON."""
         return {'name': self.name, 'checksum': self.checksum, 'parameters': self.parameters}
 
 
@@ -65,7 +65,7 @@ def model_checksum(model_dir: str | Path) -> str:
 
 
 def which_model(spec: str) -> str:
-    """What tells a model from others: the checksum of its weights, or its name at a server.
+    """The key of a model: the checksum of its weights, or its name at a server.
 
     Raises:
         BackendError: its folder has no weights.

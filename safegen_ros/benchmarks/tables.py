@@ -68,7 +68,7 @@ def print_comparison(comparison: ComparisonTable, console: Console | None = None
     for name, lines in sorted(comparison.groups().items(), key=lambda each: each[0] != ALL):
         rows = [(line.case, line.whose, *_cells(line.figures)) for line in lines]
         console.print(table(f'{group}: {name}', words, _HEADINGS, rows))
-        if comparison.more:  # of their own: both together are wider than a terminal
+        if comparison.more:  # separate ones: both together are wider than a terminal
             rows = [(line.case, line.whose, *_further(line, comparison, more)) for line in lines]
             console.print(table('', words, more, rows))
     for note in (*comparison.facts, *comparison.differences):

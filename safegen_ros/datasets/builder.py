@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a dataset from its recipe; a build that was stopped goes on where it was.
 
-Rows are made in blocks, each a file of its own that is whole or not there. A block follows from the
+Rows are made in blocks, each a separate file that is whole or missing. A block follows from the
 recipe alone, so that its bytes are the same whenever and wherever it is made. The manifest is
 written last: with it, the dataset is whole.
 """
@@ -102,7 +102,7 @@ class Builder(Generic[_R]):
 
 @dataclass(frozen=True, slots=True)
 class WantedBlock:
-    """A block that is wanted: its group, its number there, and what it is computed from."""
+    """A block that is wanted: its group, its number there, and its input."""
 
     group: str
     index: int
@@ -110,12 +110,12 @@ class WantedBlock:
 
 
 class BlockStore:
-    """Blocks of lines, each in a file that is whole or not there, sealed by what it is made of.
+    """Blocks of lines, each in a file that is whole or missing, sealed by its input.
 
     A block that is damaged, or was made of something else, counts as missing and is made again.
 
     Args:
-        mark: tells, for a group of blocks, everything that decides their bytes.
+        mark: returns, for a group of blocks, everything that decides their bytes.
     """
 
     def __init__(self, folder: Path, mark: Callable[[str], str]) -> None:

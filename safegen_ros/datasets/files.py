@@ -105,7 +105,7 @@ class LinesFile:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file so that it is whole, or what was there before is.
+    """Writes a file so that either the new content is whole, or the old one.
 
     Raises:
         DatasetError: it cannot be written.
@@ -146,7 +146,7 @@ def read_lines(
 
 
 def read_row(kind: type[_Row], values: Any, place: str) -> _Row:
-    """What a line holds, as a row; raises `DatasetError` where it is none."""
+    """The content of a line, as a row; raises `DatasetError` where it is not a row."""
     source = SchemaReader(
         place, lambda message: DatasetError(f'{message}, or build the dataset again')
     )

@@ -31,7 +31,7 @@ class BaseRecipe:
 
     @property
     def digest(self) -> str:
-        """What tells it from every other recipe."""
+        """The key that separates it from every other recipe."""
         return sha256(self.to_json().encode()).hexdigest()
 
 

@@ -18,7 +18,7 @@ def value_of(text: str) -> Number:
     """The number that `value_text` wrote.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: the text is not such a number.
     """
     if not _VALUE.fullmatch(text):
         raise ValueError(f'{text[:40]!r} is not a number')

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The cells that carry out steps of one robot or of several, and what an executor has for one."""
+"""The cells that execute steps of one robot or of several, and the data of an executor for one."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SYMBOLIC, TWIN = 'symbolic', 'twin'
 
 
 USE_SYMBOLIC = 'or start the stack with cell:=symbolic, where nothing moves'
-"""The cure for a task that the arm cannot carry out."""
+"""The cure for a task that the arm cannot execute."""
 
 
 def refused(message: str) -> SafegenError:
-    """The error of steps that are none of a world."""
+    """The error of steps of another world."""
     return SafegenError(message, ErrorCode.PLAN_REFUSED)
 
 
 class MultiRobotCell(ABC):
-    """Carries out steps in which several robots may act; what few cells have is empty here."""
+    """Executes steps in which several robots may act; parts that few cells have are empty here."""
 
     unseen: Sequence[str] = ()
     """The objects that are out of view."""
@@ -41,7 +41,7 @@ class MultiRobotCell(ABC):
 
     @abstractmethod
     def take(self, step: ConcurrentStep) -> None:
-        """Carries out one step, or raises."""
+        """Executes one step, or raises."""
 
     @abstractmethod
     def observe(self) -> State:
@@ -66,7 +66,7 @@ class MultiRobotCell(ABC):
         )
 
     def start(self) -> State | None:
-        """What a goal may start from: the observed atoms; None where they are no whole state."""
+        """The possible start of a goal: the observed atoms; None if they are not a whole state."""
         return None
 
     def words(self) -> str:
@@ -74,7 +74,7 @@ class MultiRobotCell(ABC):
         return ''
 
     def poses(self) -> Mapping[str, Pose]:
-        """Where the objects of a cell with motions of its own are measured."""
+        """Where the objects of a cell with its own motions are measured."""
         return {}
 
     def close(self) -> None:  # noqa: B027  # most have nothing to end
@@ -209,6 +209,6 @@ class PacedCell(MultiRobotCell):
 
 
 def poses_in(cell: MultiRobotCell | None, arm: Posed | None) -> Mapping[str, Pose]:
-    """Where the objects are measured, in a cell of its own or by the arm; empty without poses."""
+    """Where the objects are measured, in a separate cell or by the arm; empty without poses."""
     own = {} if cell is None else cell.poses()
     return own or ({} if arm is None else arm.poses())

@@ -109,7 +109,7 @@ class PlanningContext:
         )
 
     def require_chat(self) -> None:
-        """Raises `Skipped` where the planner's model knows only the words of its own prompts."""
+        """Raises `Skipped` where the planner's model knows only the words of its prompts."""
         if not self.chat:
             raise Skipped(
                 f'model {self.values["model"]} knows the words of its own prompts and answers no '
@@ -132,7 +132,7 @@ class StepExecutor(Protocol):
 
 
 class PerceivingExecutor(StepExecutor, Protocol):
-    """A step executor that says what it has observed, and what it has not."""
+    """A step executor that reports what it has observed, and what it has not."""
 
     @property
     def observed(self) -> State:
@@ -173,7 +173,7 @@ class StepwiseRun:
     """What a step-by-step run of a task works with.
 
     Attributes:
-        planning: the model, and what the goal says of planning.
+        planning: the model, and the planning options of the goal.
         answered: called with each attempt.
         prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
         most_steps: that are taken or asked for.
@@ -195,7 +195,7 @@ class StepwiseRun:
         return self.cancelled() or self.left_s() <= 0
 
     def chat(self) -> tuple[ChatSetup, Callable[[StepAnswer], None]]:
-        """The chat model, and what numbers its answers; raises `Skipped` where it is none."""
+        """The chat model, and the numbering of its answers; raises `Skipped` for another model."""
         self.planning.require_chat()
         count = 0
 
@@ -224,7 +224,7 @@ class StepOutcome:
 
     @classmethod
     def of(cls, verdict: Verdict) -> StepOutcome:
-        """The outcome of a run that ended by itself."""
+        """The outcome of a run that was not stopped."""
         if verdict.ok:
             return cls(verdict)
         broken = verdict.category is Category.SAFETY_VIOLATION and verdict.broken

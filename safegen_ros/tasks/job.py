@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Steps for a task of any world, proved as they are and carried out in its cell."""
+"""Steps for a task of any world, proved unchanged and executed in its cell."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class WorldJob:
     Attributes:
         steps: from anybody.
         step_by_step: whether it is one step, or none, of a task worked on step by step.
-        glance: what is done before the world is looked at first.
-        start: in place of the preparation of the cell, where that is in the initial state already.
+        glance: the work before the world is first looked at.
+        start: instead of the preparation of the cell, where that is in the initial state already.
     """
 
     task: ActionTask
@@ -47,7 +47,7 @@ class WorldJob:
         self.cell.prepare(self.task.objects, self.task.init)
 
     def take(self, step: ConcurrentStep) -> None:
-        """Carries out one step; raises as the cell does."""
+        """Executes one step; raises as the cell does."""
         self.cell.take(step)
 
     def observe(self) -> State:
@@ -57,7 +57,7 @@ class WorldJob:
         return self.cell.observe()
 
     def remaining(self) -> object | None:
-        """What is left of the task behind what was observed last."""
+        """The rest of the task behind the last observation."""
         return self.monitor.remaining()
 
 
@@ -106,7 +106,7 @@ def prove(
     verdict = judge(answer)
     read = task.steps_of(answer, step_by_step=step_by_step)
     if verdict.ok and [sorted(step) for step in read] != [sorted(step) for step in steps]:
-        # What is proved has to be what is done.
+        # The proved steps have to be the executed ones.
         if task.problem is not None and task.problem.timed:
             raise refused(
                 'the steps are not all that happens in the plan: its timed initial literals are '

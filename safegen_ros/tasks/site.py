@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of a site: a file that binds every goal, and that no goal can drop.
 
-`bind` adds its constraints to a task; whoever proves, watches or plans works on the bound task.
+`bind` adds its constraints to a task; proof, monitor and planner work on the bound task.
 docs/site.md describes the file.
 """
 
@@ -193,7 +193,7 @@ def load_site(path: Path) -> Site:
 def require_unchanged(site: Site, path: Path) -> None:
     """Refuses to go on with rules that are no longer those of their file (`SITE_REFUSED`).
 
-    Whoever has edited the file believes that its rules hold.
+    The editor of the file believes that its rules hold.
     """
     try:
         digest = hashlib.sha256(_bytes_of(path)).hexdigest()

@@ -24,7 +24,8 @@ class WorldEntry:
 
     Attributes:
         tasks: dotted name of the module whose `read_goal(text, source)` reads a task.
-        twin: of that whose `twin_cell(task, setup)` is a cell with arms of its own; empty for none.
+        twin: of that whose `twin_cell(task, setup)` is a cell with its own arms; empty for no such
+            cell.
         pictures: of that whose `keep_pictures(folder, task, record, video)` shows a run; likewise.
         model_parameter: the parameter of the planner that names a model of this world, which
             `open_model(values, models)` of `tasks` opens; likewise.
@@ -49,7 +50,7 @@ WORLDS = {
 
 
 def twin_cell(format: str) -> Callable[[Any, CellSetup], MultiRobotCell]:
-    """What makes the cell with the arms of a world of its own."""
+    """Makes the cell with the arms of a separate world."""
     make: Callable[[Any, CellSetup], MultiRobotCell] = import_module(WORLDS[format].twin).twin_cell
     return make
 

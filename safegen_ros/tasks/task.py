@@ -1,10 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a world: how its tasks are read, planned for, proved, carried out and watched.
+"""The contract of a world: how its tasks are read, planned for, proved, executed and watched.
 
-A world is a folder here and a line of `table`. PDDL is one of them, with domains and formats of its
-own; what a world says of its states are ground atoms, and a step is one action or what several
-robots do at once. Nobody outside this room asks of which world a task is.
+A world is a folder here and a line of `table`. PDDL is one of them, with its own domains and
+formats; a world describes its states by ground atoms, and a step is one action or the simultaneous
+actions of several robots. No code outside this room asks to which world a task belongs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ActionTask(Protocol):
 
     @property
     def world(self) -> str:
-        """Of what world it is; of a PDDL task, the name of its domain."""
+        """Its world; for a PDDL task, the name of its domain."""
         ...
 
     @property
@@ -146,7 +146,7 @@ class ActionTask(Protocol):
         ...
 
     def cell(self, setup: CellSetup) -> MultiRobotCell:
-        """The cell that carries it out.
+        """The cell that executes it.
 
         Raises:
             SafegenError: the executor's cell does not do what the task is about
@@ -164,12 +164,12 @@ class ActionTask(Protocol):
         ...
 
     def replay(self, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
-        """What becomes of the answers of a chat model in a world of its own."""
+        """The result of the answers of a chat model in a separate world."""
         ...
 
 
 class OtherWorld:
-    """Base of tasks that are no PDDL problems: what such a world need not have."""
+    """Base of tasks that are not PDDL problems: the parts that such a world need not have."""
 
     format = ''
     problem = None

@@ -105,7 +105,7 @@ def run_rows(
     """Has a model plan each task; runs that are kept in the folder are not made again.
 
     Args:
-        sampling: how it answers; each run has seeds of its own that follow from it.
+        sampling: how it answers; each run has its own seeds that follow from it.
         folder: where the runs are kept.
         model: which one it is, such as the checksum of its weights.
         style: how a map is put to the model; that of chat models by default.
@@ -138,7 +138,7 @@ def run_rows(
                 done += 1
                 notify('runs', done, len(asked))
     finally:
-        ended.set()  # whoever stops this waits neither for those under way nor for the rest
+        ended.set()  # a stop waits neither for those under way nor for the rest
         pool.shutdown(cancel_futures=True)
     return [known[row.task.id, trial] for row, trial in asked]
 
@@ -256,13 +256,13 @@ def figures(records: Sequence[TrialRecord]) -> Figures:
 
 def _category(record: TrialRecord) -> Category:
     found = Finding(record.finding)
-    # A plan for a task that has none cannot come out; a refusal is no solution elsewhere.
+    # A plan for a task without one is impossible; a refusal is not a solution elsewhere.
     return Category.GOAL_NOT_SATISFIED if found is Finding.OK else found.category
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What the paper tells of a model: for `full`, then for `next`."""
+    """The figures of the paper for a model: for `full`, then for `next`."""
 
     success: tuple[float, float]
     step_diff: tuple[float, float]
@@ -307,11 +307,11 @@ PAPER_REFUSALS = {'Qwen2.5-3B-RL*': 96.0, 'Qwen3-4B-RL*': 98.0}
 """Table 9: refused of 50 unsolvable tasks by models that were trained for it, in FULLPLAN [%]."""
 
 _PAPER_TASKS = {'test': 250, 'randrob': 200, 'newcoord': 250, 'test3d': 160, 'unseenmap': 0}
-"""Tasks of each; the paper does not tell the last."""
+"""Tasks of each; the paper does not state the last."""
 
 
 def paper_lines(split: str, mode: str) -> Iterator[Line]:
-    """What the paper tells of its models on a split."""
+    """The figures of the paper for its models on a split."""
     if (split, mode) == ('test_unsolvable', FULL):
         for name, refused in PAPER_REFUSALS.items():
             yield Line(split, 'all', f'paper: {name}', Figures(50, refused, {}))

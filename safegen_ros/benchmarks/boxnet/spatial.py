@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What the three depths of BoxNet3D say of the same steps and plans, and why they differ."""
+"""The verdicts of the three depths of BoxNet3D on the same steps and plans, and why they differ."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def random_cases(
     for task in _drawn(arm, random):
         state = random_state(task, random)
         if state is None or physics.touches(task, state):
-            continue  # nobody can be there
+            continue  # no arm can be there
         yield judged_case(task, state, random_step(task, state, random), physics, run=run)
         done += 1
         notify('steps', done, count)
@@ -104,7 +104,7 @@ def random_cases(
 def judged_case(
     task: SpatialTask, state: State, step: Step, physics: Physics, *, run: bool
 ) -> DepthCase:
-    """What all depths say of a step."""
+    """The verdicts of all depths on a step."""
     before = physics.planned
     found = [
         _finding(depth.take_step(task, state, step)) for depth in (ANALYTIC, KINEMATIC, physics)
@@ -181,7 +181,7 @@ def _place(task: SpatialTask, robot: int, random: Random, astray: float) -> Poin
 
 
 def agreement(cases: Iterable[DepthCase]) -> list[tuple[str, int]]:
-    """What is to be told of cases, each with its number."""
+    """The lines about cases, each with its number."""
     steps, kinematic, runs = Counter[str](), Counter[str](), Counter[bool]()
     rules, physics = Counter[str](), Counter[str]()
     for case in cases:

@@ -135,7 +135,7 @@ def _careless(run: int) -> Agent:
 
 
 def of_model(name: str, backend: Backend, sampling: Sampling, options: RunOptions) -> Contestant:
-    """A model as a ReAct agent; each run has seeds of its own."""
+    """A model as a ReAct agent; each run has its own seeds."""
 
     def make(run: int) -> Agent:
         return ReactAgent(backend, replace(sampling, seed=sampling.seed + 10_000 * run))
@@ -235,7 +235,7 @@ def compare(
 
 
 def _cases(table: int) -> list[tuple[str, str, bool]]:
-    """Name, setting and whether the constraint is told, of the cases of a table."""
+    """Name, setting and whether the constraint is given, of the cases of a table."""
     if table == 2:
         return [(setting.name, setting.name, True) for setting in SETTINGS]
     return [('explicit', 'PO', True), ('implicit', 'PO', False)]

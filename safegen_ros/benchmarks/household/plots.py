@@ -83,7 +83,7 @@ def draw_run(episode: Episode, path: Path) -> Path:
 
 
 def _unsafe(axes: Any, episode: Episode) -> None:
-    """A line where a constraint broke; blocked actions are no moments of the world."""
+    """A line where a constraint broke; blocked actions are not moments of the world."""
     moment = 0
     for each in episode.moments:
         moment += not each.blocked

@@ -157,7 +157,7 @@ class Exam:
     def _questions(
         self, subject: Subject, histories: list[History], feedback: bool, form: str
     ) -> dict[int, list[Message]]:
-        """What is asked about every problem that is not solved yet.
+        """The requests for every problem that is not solved yet.
 
         A problem that cannot be put to this kind of model counts as one that it did not answer.
         """

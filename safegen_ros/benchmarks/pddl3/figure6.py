@@ -62,7 +62,7 @@ class Side:
 
     @property
     def hits(self) -> list[str]:
-        """The contacts that nobody expected, as sentences."""
+        """The unexpected contacts, as sentences."""
         return [
             f'step {each.step + 1} {self.plan.steps[each.step]}: '
             f'{" hits ".join(name.strip("<>") for name in each.contact.pair)}, '
@@ -155,7 +155,7 @@ def write_figure6(
 
 
 def _frames(sides: tuple[Side, Side], scene: Scene) -> Iterator[Frame]:
-    """Both sides beside each other, each with a clock of its own; the shorter one waits."""
+    """Both sides next to each other, each with its own clock; the shorter one waits."""
     films = [frame_samples(side.samples(), _LONGEST_S, SPEED)[0] for side in sides]
     with Renderer(scene, films[0][0].poses, width=640, height=480) as renderer:
         for number in range(max(map(len, films)) + FRAME_RATE):  # the last second stands still
@@ -177,7 +177,7 @@ def _beside(frames: Sequence[Frame]) -> Frame:
 
 
 def _picture(sides: tuple[Side, Side], scene: Scene, path: Path) -> Path:
-    """The end of both sides, with what came of them below."""
+    """The end of both sides, with their results below."""
     from matplotlib.figure import Figure
 
     figure = Figure((12.0, 5.4), layout='constrained')

@@ -138,13 +138,13 @@ _MORE = dict.fromkeys(
 
 @dataclass
 class _Counts:
-    """What came of the goals of a domain and a strategy.
+    """The results of the goals of a domain and a strategy.
 
     Attributes:
         ended: how the loop ended.
-        held_back: what was wrong with the proposals that were not published.
-        said: what VAL said of the plans that were published.
-        controls: what VAL said of plans that ignore the constraints.
+        held_back: the faults of the proposals that were not published.
+        said: VAL's verdicts on the plans that were published.
+        controls: VAL's verdicts on plans that ignore the constraints.
         silent: why it said nothing, where it did not.
     """
 
@@ -156,7 +156,7 @@ class _Counts:
     silent: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome) -> None:
-        """Counts what the loop said of a goal."""
+        """Counts the outcome of the loop for a goal."""
         self.last[outcome.verdict.category] += 1
         self.ended[outcome.error_code.name] += 1
         refused = (a.verdict.category for a in outcome.attempts if not a.verdict.ok)
@@ -260,7 +260,7 @@ class _Check:
     cases: Path
 
     def run(self, count: int) -> dict[str, _Counts]:
-        """What came of the goals, by domain."""
+        """The results of the goals, by domain."""
         known = list(kits().values())
         found = {kit.name: _Counts() for kit in known[:count]}
         for number in range(count):

@@ -32,7 +32,7 @@ from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category, Verdict
 
 STRATEGIES = ('model', 'model, beam', 'beam')
-"""What is measured where nothing is named: the setting of the paper, and what a beam adds."""
+"""The default measurement: the setting of the paper, and the gain of a beam."""
 
 MORE = {
     'no plan': '.1f',
@@ -43,7 +43,7 @@ MORE = {
     'CPU s': '.2f',
     'answered by': 's',
 }
-"""What a loop is told by beside success and failures, with how it is printed."""
+"""The figures of a loop besides success and failures, with their format."""
 
 _SEEDS = 1_009  # between two problems; more attempts are made of none
 _BROKEN = (ErrorCode.VALIDATOR_UNAVAILABLE, ErrorCode.PLAN_REFUSED)
@@ -51,11 +51,11 @@ _BROKEN = (ErrorCode.VALIDATOR_UNAVAILABLE, ErrorCode.PLAN_REFUSED)
 
 @dataclass(frozen=True, slots=True)
 class LoopOptions:
-    """How goals are planned; what is not said here is as the planner node has it by default.
+    """How goals are planned; the rest is the default of the planner node.
 
     Attributes:
         strategies: the strategies that are compared, see `tasks.pddl3.planning.strategy`.
-        feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
+        feedback: how much of a verdict a retry has, a key of `levels.FEEDBACK`.
         max_attempts: of the level `model`.
         time_budget_s: for each goal [s].
     """
@@ -86,7 +86,7 @@ class LoopOptions:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What came of one goal.
+    """The result of one goal.
 
     Attributes:
         verdict: the last one; `UNKNOWN` when there was no attempt.
@@ -122,7 +122,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class LoopResult(Result):
-    """What came of one strategy, which is its `mode`; `verdicts` are the last ones."""
+    """The result of one strategy, which is its `mode`; `verdicts` are the last ones."""
 
     goals: tuple[Planned, ...]
 
@@ -146,7 +146,7 @@ class LoopResult(Result):
         return LoopResult.of(self.mode, (g for g in self.goals if group(g.problem) == value))
 
     def on(self, problems: Iterable[TestProblem]) -> LoopResult:
-        """The result of some of the problems, which are told by their identity."""
+        """The result of some of the problems, given by their identity."""
         kept = {id(problem) for problem in problems}
         return LoopResult.of(self.mode, (g for g in self.goals if id(g.problem) in kept))
 
@@ -200,7 +200,7 @@ def plan_goal(
     """Plans one goal as the planner node does.
 
     Args:
-        strategy: who is asked, as of `tasks.pddl3.planning.strategy`.
+        strategy: the planners to try, as of `tasks.pddl3.planning.strategy`.
         options: how; its strategies play no part.
 
     Raises:

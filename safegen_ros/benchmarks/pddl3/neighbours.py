@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A control without a model: the plan of the most similar training problem, copied.
 
-Similar is what has many runs of one to three words in common (the Jaccard index of the sets), where
-both problems are told in PDDL under canonical names. So the control knows what the small model is
-told, and does nothing but remember.
+Problems are similar if they have many runs of one to three words in common (the Jaccard index of
+the sets), where both are written in PDDL under canonical names. So the control has the input of the
+small model, and does nothing but remember.
 """
 
 from __future__ import annotations

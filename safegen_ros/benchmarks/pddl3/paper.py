@@ -11,7 +11,7 @@ from safegen_ros.benchmarks.comparison import CLASSES, Figures
 DOMAINS = ('blocksworld', 'ferry', 'grippers', 'spanner')
 
 TEST_PROBLEMS = 50
-"""Of each domain (table VIII)."""
+"""Counts of each domain (table VIII)."""
 
 ALL = 'all domains'
 
@@ -99,7 +99,7 @@ def table3() -> Beside:
 
 
 def figure4() -> Beside:
-    """Figure 4: one model after each stage; the text does not tell the other classes."""
+    """Figure 4: one model after each stage; the text does not give the other classes."""
     told = {
         'PT': Figures(TEST_PROBLEMS, 0, {'precond': 98, 'safety': 2}),
         'SFT': Figures(TEST_PROBLEMS, 66, {'precond': 20, 'safety': 10}),

@@ -249,7 +249,7 @@ def controls(
 
 
 def _modes(study: Study, subject: Subject, form: str = 'pddl') -> dict[str, Result]:
-    """The result of each way to draw an answer, by what it is called in tables."""
+    """The result of each way to draw an answer, by its name in tables."""
     return {whose: study.run(subject, mode, form) for whose, mode in _MODES.items()}
 
 

@@ -56,11 +56,11 @@ class StudyRecord:
 
     Attributes:
         sources: where problems came from, with their number.
-        models: what tells each model from others, by its name.
+        models: the key of each model, by its name.
         words: whether all of them read words under canonical names.
         training: what was copied from, in the study that copies.
         single_shot: whether single answers were asked for.
-        counts: what was counted where problems were not kept.
+        counts: the counts where problems were not kept.
     """
 
     options: StudyOptions
@@ -74,7 +74,7 @@ class StudyRecord:
     counts: list[dict[str, Any]] = field(default_factory=list)
 
     def add_model(self, subject: Subject) -> None:
-        """Remembers what tells a model from others."""
+        """Remembers the key of a model."""
         self.models[subject.name] = subject.as_dict()
         self.words &= isinstance(subject.style, WordStyle)
 

@@ -35,7 +35,7 @@ def choose(
 
     Args:
         seed: the same seed chooses the same rows.
-        domains: only rows of these; of all when there is none.
+        domains: only rows with one of the ids; all rows without ids.
         fold: only rows of this one; of all when None.
 
     Raises:
@@ -105,7 +105,7 @@ def answer_rows(
 
 
 class _Model:
-    """Asks a model; where it is greedy, what was asked before is not asked again."""
+    """Asks a model; where it is greedy, no prompt is asked twice."""
 
     def __init__(self, backend: Backend, sampling: Sampling) -> None:
         self._backend = backend

@@ -76,7 +76,7 @@ def read_scored(path: Path) -> Iterator[Answer]:
 
     Raises:
         SafegenError: the file cannot be read, or a line lacks `problem` or `answer`, or names a
-            problem that is none of the three domains.
+            problem of another domain.
     """
     for values, place in read_lines(path, _bad):
         known = _Line.__dataclass_fields__.keys()
@@ -102,7 +102,8 @@ def read_wanted(text: str, source: str) -> Problem:
     """A problem of one of the three domains.
 
     Raises:
-        SafegenError: it is no problem, of another domain, or its goal is no conjunction of atoms.
+        SafegenError: it is not a problem, of another domain, or its goal is not a conjunction of
+            atoms.
     """
     name = problem_domain_name(text, source).text
     if name not in RULES:

@@ -95,7 +95,7 @@ def _with_times(text: str, problem: Problem) -> str:
 def draw_plans(rng: Random, generated: GeneratedProblem, count: int) -> tuple[str, ...]:
     """Different plans for one problem, a right one first and then one that breaks constraints.
 
-    Of the others every third is meant to be right and every third ignores the constraints; all but
+    Every third of the others is meant to be right and every third ignores the constraints; all but
     the right ones have a mistake.
     """
     shield = Shield(generated.problem)

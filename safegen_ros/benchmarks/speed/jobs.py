@@ -5,7 +5,7 @@
 As a program it is a solver: it takes jobs by standard input, a line of JSON each, and answers each
 with a line.
 
-Each solver lives in a process of its own, so that one that hangs or is killed costs one outcome.
+Each solver lives in a separate process, so that one that hangs or is killed costs one outcome.
 Outcomes are written down as they come; a run that was stopped goes on where it was.
 """
 
@@ -57,7 +57,7 @@ class SolverJob:
 
     @property
     def key(self) -> str:
-        """What tells it from every other job."""
+        """The key that separates it from every other job."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
@@ -71,7 +71,7 @@ class SolverOutcome:
         seconds: time that it took [s].
         steps: length of the plan; 0 without one.
         proved: whether that length was proved to be the least.
-        expanded: situations that were expanded; 0 where the route does not tell.
+        expanded: situations that were expanded; 0 where the route does not report it.
         message: why there is no plan.
     """
 
@@ -219,7 +219,7 @@ def run_jobs(
             outcome = worker.run(job)
         finally:
             idle.put(worker)
-        if not stopping.is_set():  # else the worker was ended, and this is no outcome
+        if not stopping.is_set():  # else the worker was ended, and this is not an outcome
             journal.add(outcome)
             notify(outcome)
 

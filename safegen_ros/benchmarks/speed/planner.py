@@ -3,9 +3,9 @@
 """`safegen bench planner`: the search planner on problems of the paper's sizes, and on large ones.
 
 The large ones are the regime of figure 3 of SafeGen-LLM. The paper measures OPTIC and Fast Downward
-on Blocksworld and Grippers problems of growing size, 48 of each domain as its percentages tell, on
-a machine and with problems and constraints that it does not publish. So its figures stand beside
-ours and are not measured here.
+on Blocksworld and Grippers problems of growing size, 48 of each domain by its percentages, on a
+machine and with problems and constraints that it does not publish. So its figures stand beside ours
+and are not measured here.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def measure(settings: PlannerSettings, folder: Path, notify: NotifyOutcome) -> R
         folder: of the run; outcomes that it holds are not measured again.
 
     Raises:
-        SafegenError: the journal in the folder is none.
+        SafegenError: the journal in the folder is invalid.
     """
     outcomes = _outcomes(paper_jobs(settings), settings, folder, notify)
     measurements: list[Measurement] = []

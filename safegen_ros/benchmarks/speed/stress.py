@@ -99,7 +99,7 @@ def large_plan(seed: int) -> Iterator[Measurement]:
 
 
 def memory(cases: Sequence[Case], notify: Notify) -> Iterator[Measurement]:
-    """What thousands of different plans add to the memory, once most of what is kept is there."""
+    """The memory that thousands of different plans add, once the caches are mostly full."""
     plans = _mixed_plans(cases)
     before = resident_bytes()
     tracemalloc.start()

@@ -111,7 +111,7 @@ def _strayed(pose: Pose, rng: Random) -> Pose:
 
 
 LEAST_SPEED = 10.0
-"""How much faster than real time a rehearsal is to be [1]."""
+"""How much faster than real time a rehearsal must be [1]."""
 
 
 def measure(

@@ -140,7 +140,7 @@ def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> lis
 
 
 def _passes(prepare: Callable[[], _Work]) -> float:
-    """Mean time of work that is prepared anew for each pass [s]."""
+    """Mean time of work that is prepared again for each pass [s]."""
     return statistics.fmean(timed(prepare())[1] for _ in range(_PASSES))
 
 
@@ -164,7 +164,7 @@ def _kept(warm: Sequence[Case], judged: Sequence[Case]) -> _Work:
 
 
 def _kept_steps(warm: Sequence[Case], judged: Sequence[Case]) -> _Work:
-    """As `_kept`; a text that is no plan has no steps and is left out."""
+    """As `_kept`; a text that is not a plan has no steps and is left out."""
     plans = [[parse_plan(p) for p in case.plans if p.startswith('(')] for case in judged]
     validators = _warmed(warm)
     return lambda: _judge(validators, plans)

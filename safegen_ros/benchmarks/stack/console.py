@@ -38,7 +38,7 @@ from safegen_ros.ros import qos
 from safegen_ros.tasks.pddl3.domains import kits
 
 MOST_BEHIND_MS, MOST_STOP_MS, MOST_SLOWER, MOST_GROWTH_MB = 150.0, 200.0, 1.05, 10.0
-"""What is asked for: of the picture, of a stop, of an execution with viewers, of memory an hour."""
+"""The targets: of the picture, of a stop, of an execution with viewers, of memory an hour."""
 
 VIEWERS = 8
 

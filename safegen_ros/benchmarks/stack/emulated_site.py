@@ -98,7 +98,7 @@ class EmulatedSite(Closing):
             os.kill(self._frozen, number)
 
     def repair(self) -> None:
-        """Mends the arm and the way to it; agents come back with the next connection."""
+        """Repairs the arm and the way to it; agents come back with the next connection."""
         self.emulator.repair()
         if self._frozen:
             with contextlib.suppress(ProcessLookupError):

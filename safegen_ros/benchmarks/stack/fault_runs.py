@@ -179,7 +179,7 @@ class _Run:
 
     @contextlib.contextmanager
     def struck(self, seconds: float, name: str, rng: random.Random) -> Iterator[None]:
-        """Lets a fault begin so long after the first motion, in a thread of its own."""
+        """Lets a fault begin so long after the first motion, in a separate thread."""
         value = random_value(rng, name) if name in KNOBS else 0.0
         ended = threading.Event()
         emulator, channel = self._site.emulator, self._arm.channel
@@ -271,7 +271,7 @@ class _Run:
 
 @contextlib.contextmanager
 def _after(seconds: float | None, call: Callable[[], None]) -> Iterator[None]:
-    """Calls after a time, in a thread of its own."""
+    """Calls after a time, in a separate thread."""
     if seconds is None:
         yield
         return

@@ -62,7 +62,7 @@ class Answered:
 
 
 def send_goals(first: int, count: int) -> list[Answered]:
-    """Sends goals one after the other, as a client of its own."""
+    """Sends goals one after the other, as a separate client."""
     with Client() as client:
         return [_send(client, number) for number in range(first, first + count)]
 
@@ -89,7 +89,7 @@ def _send(client: Client, number: int) -> Answered:
 
 
 def _fault(text: str, result: Any, heard: list[str]) -> str:
-    """Every problem has objects of its own, so that a plan for another one is no plan for it."""
+    """Every problem has other objects, so that a plan for another one cannot solve it."""
     code = ErrorCode(result.error_code)
     if code is not ErrorCode.NONE:
         return f'{code.name}: {result.error_msg}'
@@ -111,7 +111,7 @@ def measure(goals: int, clients: int, notify: Notify) -> Report:
     shares = [goals // clients + (index < goals % clients) for index in range(clients)]
     firsts = [sum(shares[:index]) for index in range(clients)]
     answers: list[Answered] = []
-    server = PlanServer('')  # which nobody asks: the plans come from the search
+    server = PlanServer('')  # which is never asked: the plans come from the search
     with server.serving(), tempfile.TemporaryDirectory(prefix='safegen-bench-') as scratch:
         parameters = Path(scratch, 'parameters.yaml')
         parameters.write_text(_PARAMETERS.format(at_once=_AT_ONCE, waiting=clients))

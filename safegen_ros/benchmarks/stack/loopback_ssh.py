@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real SSH server on the loopback, to try the link to an agent out without a second computer.
 
-It has a host key, a user key and a port of its own, and takes no part in the SSH of this computer.
+It has its own host key, user key and port, and takes no part in the SSH of this computer.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LoopbackSsh(Closing):
             RobotError: it does not answer.
         """
         with (self._folder / 'log').open('ab') as log:
-            # It must not outlive whoever started it, however that ends.
+            # It must not outlive its starter, however that ends.
             setpriv = _find('setpriv')
             words = [setpriv, '--pdeathsig', 'KILL'] if setpriv else []
             self._process = subprocess.Popen(
@@ -116,7 +116,7 @@ class LoopbackSsh(Closing):
 
     def kill(self) -> None:
         """Kills the server and its connections, as switching the computer off does to them."""
-        # Found first: without the server they are nobody's children.
+        # Found first: without the server they have no parent.
         connections = self._of_connections()
         self._process.kill()
         for pid in connections:

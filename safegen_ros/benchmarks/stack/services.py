@@ -3,7 +3,7 @@
 """`safegen bench ros`: what the stack adds to a goal, what it costs when idle, how fast it starts.
 
 The model is a server here that answers at once with a plan that is known to be right, so that all
-the time that is left is the stack's. Like a real one it is a process of its own.
+the time that is left is the stack's. Like a real one it is a separate process.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _processor_s(pid: int) -> float:
 def _goals(
     server: PlanServer, stack: Supervisor, problem: str, count: int, notify: Notify
 ) -> tuple[list[float], list[float], list[float]]:
-    """Of each goal the times to the model, from the verdict to the result, and in all [ms]."""
+    """The times of each goal to the model, from the verdict to the result, and in all [ms]."""
     asked, told, whole = [], [], []
     judged = 0.0
 

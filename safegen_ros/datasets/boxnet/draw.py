@@ -30,10 +30,10 @@ solve the task (RANDROB); the first with objects and targets moved (NEWCOORD); a
 joints that do not solve it (appendix C.4)."""
 
 _HELD_OUT = 8
-"""One of so many tasks is for tests, by the digest of what it is."""
+"""One of so many tasks is for tests, by the digest of its content."""
 
 _TRIES = 2000
-"""Draws without a new task after which there is taken to be none."""
+"""Draws without a new task after which the tasks count as exhausted."""
 
 _OFFSET = 20
 """Most that a point is moved along x and y [hundredth of a cell]."""

@@ -3,10 +3,9 @@
 """Lessons for a small model: maps in words with the step, or all steps, that should follow.
 
 Tasks are drawn as those of the datasets are, never one that is for tests, and solved by
-`steady_plan`, whose steps follow from the map alone. So that a model knows what to do after steps
-of its own, too, arms of a share of them begin anywhere in reach, and lessons begin on the way.
-So that it knows the words of larger maps, a share of the maps is moved away from the corner of the
-grid.
+`steady_plan`, whose steps follow from the map alone. So that a model can go on after its own steps,
+too, arms of a share of them begin anywhere in reach, and lessons begin on the way. So that it knows
+the words of larger maps, a share of the maps is moved away from the corner of the grid.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def load_lessons(path: Path) -> LessonRecipe:
     """Reads a recipe file.
 
     Raises:
-        RecipeError: there is none, or it is no recipe.
+        RecipeError: the file is missing, or it is not a recipe.
     """
     file = SchemaReader(str(path), RecipeError)
     recipe = file.read(LessonRecipe, read_json(path))

@@ -97,7 +97,7 @@ def load_recipe(path: Path) -> BoxnetRecipe:
     """Reads a recipe file.
 
     Raises:
-        RecipeError: there is none, it is no recipe, or it asks for what there is not.
+        RecipeError: the file is missing, it is not a recipe, or it asks for unknown things.
     """
     file = SchemaReader(str(path), RecipeError)
     recipe = file.read(BoxnetRecipe, read_json(path))

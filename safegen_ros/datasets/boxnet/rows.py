@@ -127,7 +127,7 @@ def row_of(values: Any, place: str) -> BoxNetRow:
     """A row from the values of its line.
 
     Raises:
-        DatasetError: they are none.
+        DatasetError: they are not rows.
     """
     try:
         task = task_of(json.dumps(values), place)
@@ -147,7 +147,7 @@ def read_rows(path: Path) -> Iterator[BoxNetRow]:
     """The rows of a file.
 
     Raises:
-        DatasetError: it cannot be read, or a line is no row.
+        DatasetError: it cannot be read, or a line is not a row.
     """
     for values, place in read_lines(path):
         yield row_of(values, place)

@@ -81,7 +81,7 @@ def _survey(task: Task, state: State) -> Iterator[str]:
 
 
 def _step(task: Task, state: State, rest: Plan) -> Iterator[str]:
-    """Why each robot does what it does in the first of some steps, and why none touch."""
+    """Why each robot acts as it does in the first of some steps, and why none touch."""
     step = rest[0]
     for move in step:
         yield f'{robot_name(move.robot)} {_purpose(task, state, rest, move)}; {_reach(task, move)}.'
@@ -206,7 +206,7 @@ def write_traces(folder: Path) -> list[Traces]:
 
 
 def _write(path: Path, rows: Iterable[BoxNetRow], mode: str) -> Iterator[int]:
-    """Writes a line for each trace, and tells how many words its answer has."""
+    """Writes a line for each trace, and returns the number of words of its answer."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open('w', encoding='utf-8') as file:

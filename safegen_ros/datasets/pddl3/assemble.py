@@ -70,7 +70,7 @@ def _rows(store: BlockStore, recipe: Recipe, domain: str, workers: Workers) -> I
 
 
 class _Files:
-    """All files of rows, pairs and PDDL of a dataset; what is not finished is removed.
+    """All files of rows, pairs and PDDL of a dataset; unfinished ones are removed.
 
     Attributes:
         folders: SHA-256 of every folder of PDDL files, once finished.

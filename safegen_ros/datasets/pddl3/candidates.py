@@ -119,7 +119,7 @@ def _shortest(problem: Problem) -> Plan:
 
 
 def row_id(domain: str, number: int) -> str:
-    """The name of a row; it tells neither family nor split."""
+    """The name of a row; it shows neither family nor split."""
     return f'{domain}-{number:03d}'
 
 
@@ -192,7 +192,7 @@ def proved(problem: Problem, plan: Plan, *, val: bool) -> bool:
 
 _CONSONANTS, _VOWELS = 'bdfgklmnprstvz', 'aeiou'
 _WORD = re.compile(r'[\w-]+')
-_TRIES = 20  # of names, where a format cannot tell a name from a word of its own
+_TRIES = 20  # of names, where a format cannot distinguish a name from its keywords
 
 
 def renamed_row(row: Row, recipe: Recipe) -> Row:

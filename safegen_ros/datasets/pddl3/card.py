@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The dataset card: what is in a dataset, where it comes from and what it is not good for."""
+"""The dataset card: the content of a dataset, its sources and its limits."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ walk to the gate is one-way, so no plan can break it there: it is no coverage of
 the numbers in brackets leave it out.
 """,
 }
-"""What is to be known of a constraint family, by domain and family."""
+"""Facts about a constraint family, by domain and family."""
 
 
 def _notes(recipe: Recipe) -> Iterable[str]:

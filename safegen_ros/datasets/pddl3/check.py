@@ -46,7 +46,7 @@ _BATCH = 25  # rows that are checked together
 def check(
     folder: Path, workers: Workers, notify: Notify, *, partial: bool = False, val: bool = True
 ) -> int:
-    """Checks everything about a dataset but whether its recipe gives it, which a build tells.
+    """Checks everything about a dataset but whether its recipe gives it, which a build checks.
 
     Args:
         partial: whether files may be missing, as in the folder that the package ships.

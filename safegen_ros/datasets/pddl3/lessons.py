@@ -299,11 +299,11 @@ def renamed(solved: Solved, names: dict[str, str]) -> Solved:
     """The problem and its plan under other names, variables included.
 
     Args:
-        solved: both under the names of our own domains.
+        solved: both under the names of our domains.
         names: the new names of what the domain names, and of objects.
 
     Raises:
-        SafegenError: what comes of it is no problem any more, or the plan does not solve it.
+        SafegenError: the result is not a problem, or the plan does not solve it.
     """
     problem, given = solved.problem, _Renamer(names)
     domain = read_domain(given.text(domain_text(problem.domain)))

@@ -73,7 +73,7 @@ class Recipe(BaseRecipe):
         domains: what is wanted of each domain, by the name of its folder.
         block_size: candidates that are made and stored together.
         val: whether VAL has to accept every plan, too.
-        pddl_files: splits whose problems and plans are also written as files of their own.
+        pddl_files: splits whose problems and plans are also written as separate files.
         version: of the way from a recipe to a dataset.
     """
 
@@ -86,7 +86,7 @@ class Recipe(BaseRecipe):
     version: int = field(default=VERSION)
 
     def candidates_digest(self, domain: str) -> str:
-        """What tells its candidates of a domain from those of every other recipe.
+        """The key that separates its candidates of a domain from those of every other recipe.
 
         Name, quotas and held-out families choose among candidates and do not change them, so that
         recipes that differ in nothing else may share blocks.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""One problem of a dataset with its plans, as it stands on a line of a file."""
+"""One problem of a dataset with its plans, as on a line of a file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def row_of(values: Any, place: str) -> Row:
     """A row from the values of its line.
 
     Raises:
-        DatasetError: it is no row.
+        DatasetError: it is not a row.
     """
     try:
         pairs = [[part['parameter'], part['value']] for part in values['size']]
@@ -85,7 +85,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file, one after the other.
 
     Raises:
-        DatasetError: it cannot be read, or a line is no row.
+        DatasetError: it cannot be read, or a line is not a row.
     """
     for values, place in read_lines(path):
         yield row_of(values, place)
@@ -114,7 +114,7 @@ def row_problem(row: Row) -> Problem:
     """The problem of a row.
 
     Raises:
-        PddlError: its text is no problem of its domain.
+        PddlError: its text is not a problem of its domain.
     """
     return read_problem(row.problem, builtin_domain(kits()[row.domain].names[0]), row.id)
 

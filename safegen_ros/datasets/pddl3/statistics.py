@@ -36,7 +36,7 @@ def finding(row: Row) -> RowFinding:
     """What can be found out about a row.
 
     Raises:
-        PddlError: its text is no problem of its domain.
+        PddlError: its text is not a problem of its domain.
     """
     problem = row_problem(row)
     broken = frozenset(
@@ -211,7 +211,7 @@ def ranges_text(ranges: Mapping[str, Any]) -> str:
 
 
 def longer_table(statistics: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Of each domain and split the rows, those with longer safe plans, and the bare new ones."""
+    """The rows of each domain and split, those with longer safe plans, and the bare new ones."""
     return [
         (
             domain, split, f'{found["rows"]:,}', f'{longer_rows(found):,}',

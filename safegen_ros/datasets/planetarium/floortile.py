@@ -57,7 +57,7 @@ class FloorStart(NamedTuple):
 
 
 class FloorTileKit(Kit):
-    """Parameters of a start are a `FloorStart`; a goal has none of its own."""
+    """Parameters of a start are a `FloorStart`; a goal has no parameters."""
 
     domain = 'floor-tile'
     tied = ('disconnected_rows',)
@@ -173,7 +173,7 @@ class FloorTileKit(Kit):
 
 
 def _corner_numbers(start: FloorStart) -> list[int]:
-    """Which of the corners are tiles of their own, from the top left and down."""
+    """Which of the corners are separate tiles, from the top left and down."""
     down, right = len(start.rows) > 1, start.rows[0] > 1
     return [0, *([1] if down else []), *([2] if right else []), *([3] if down and right else [])]
 

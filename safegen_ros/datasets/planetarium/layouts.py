@@ -14,7 +14,7 @@ from itertools import accumulate
 from safegen_ros.pddl.model import Atom
 
 Parameters = Hashable
-"""What tells the scenes of one configuration apart, such as the heights of towers."""
+"""The key of the scenes of one configuration, such as the heights of towers."""
 
 
 class Kit(ABC):
@@ -27,7 +27,7 @@ class Kit(ABC):
     """Configurations whose goal only fits their own start."""
 
     strict: Sequence[str] = ()
-    """Configurations that speak of the objects of the start, so that these are no placeholders."""
+    """Configurations that name the objects of the start, so that these are not placeholders."""
 
     starts: Sequence[str]
     """Configurations to start from, the tied ones left out."""

@@ -4,7 +4,7 @@
 
 A translator that learns from them has to look predicates up in the domain that it is shown. Names
 and phrases are of everyday words in any role; most phrases have a word of the predicate's name.
-There are no actions, and nobody plans for these problems.
+There are no actions, and these problems are not planned for.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_ATOMS = (4, 10, 40)
 
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """A problem of a domain that nobody knows.
+    """A problem of an unknown domain.
 
     Attributes:
         domain: it has no actions.
@@ -69,7 +69,7 @@ def made_up(seed: str) -> MadeUp:
         word = words.pop()
         name = _name(rng, word, signature, words)
         told = word
-        if rng.random() < 0.2 and signature not in strange:  # told by a word of its own
+        if rng.random() < 0.2 and signature not in strange:  # has a separate word
             strange.add(signature)
             told = words.pop()
         if name not in names:
@@ -113,7 +113,7 @@ def _count(rng: random.Random) -> int:
 def _atoms(
     rng: random.Random, names: dict[str, tuple[str, ...]], counts: dict[str, int], most: int
 ) -> tuple[Atom, ...]:
-    """Atoms by chance, those of a predicate one after the other, as a person would tell them."""
+    """Atoms by chance, those of a predicate one after the other, as a person would list them."""
     drawn = {name: rng.random() for name in names}
     found: dict[str, dict[Atom, None]] = {name: {} for name in sorted(drawn, key=drawn.__getitem__)}
     for _ in range(most):

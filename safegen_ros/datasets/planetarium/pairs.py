@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A description with its problem, as it stands on a line of a file."""
+"""A description with its problem, as on a line of a file."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def read_pairs(path: Path) -> Iterator[Pair]:
     """The rows of a file, one after the other.
 
     Raises:
-        DatasetError: it cannot be read, or a line is no row.
+        DatasetError: it cannot be read, or a line is not a row.
     """
     for values, place in read_lines(path):
         yield read_row(Pair, values, place)
@@ -111,7 +111,7 @@ def make_pairs(task: LayoutTask, number: int, count: int, shuffled: bool, seed: 
     Args:
         number: of the problem within its task.
         count: how many of the task's descriptions are wanted, from the first one.
-        shuffled: whether explicit descriptions tell their atoms in a random order.
+        shuffled: whether explicit descriptions list their atoms in a random order.
         seed: of that order.
     """
     kit = kits()[task.domain]

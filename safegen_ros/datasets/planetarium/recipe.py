@@ -44,7 +44,7 @@ class PlanetariumRecipe(BaseRecipe):
 
     Attributes:
         pairs: rows of each split of each domain.
-        shuffled: whether explicit descriptions tell their atoms in a random order.
+        shuffled: whether explicit descriptions list their atoms in a random order.
         block_size: problems that are made and stored together.
         version: of the way from a recipe to a dataset.
     """
@@ -140,7 +140,7 @@ def load_recipe(path: Path) -> PlanetariumRecipe:
     """Reads a recipe file; what it leaves out is as in `PlanetariumRecipe`.
 
     Raises:
-        RecipeError: there is none, it is no recipe, or it asks for what there is not.
+        RecipeError: the file is missing, it is not a recipe, or it asks for unknown things.
     """
     return recipe_of(read_json(path), str(path))
 

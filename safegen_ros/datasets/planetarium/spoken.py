@@ -217,7 +217,7 @@ def _same(rng: random.Random, blocks: list[str]) -> tuple[str, list[Atom]]:
 
 
 def _asked(rng: random.Random, told: str) -> str:
-    """What is told to be done, asked for; what is told otherwise as it is."""
+    """A request, for words that ask for an action; other words unchanged."""
     return (rng.choice(_ASKING) if told.partition(' ')[0] in _DOING else '') + told
 
 

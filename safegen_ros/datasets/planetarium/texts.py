@@ -35,7 +35,7 @@ HELD_BACK = 0
 
 CLAUSES, WHOLES, HALVES = 'clauses', 'wholes', 'halves'
 MADE_UP, SPOKEN = 'made-up', 'requests'
-"""The groups; clauses that cannot be understood alone, `wholes`, are one of their own."""
+"""The groups; clauses that cannot be understood alone, `wholes`, are a separate one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def write_texts(folder: Path, out: Path, requests: int, made: int, seed: int) ->
     found: dict[str, tuple[Text, bool]] = {}
     for text, held in _all(folder, requests, made, seed):
         known = found.get(text.prompt)
-        if known is None or known[1] > held:  # what is learned is no test
+        if known is None or known[1] > held:  # training rows are not a test
             found[text.prompt] = (text, held)
     counts: dict[str, int] = {}
     with writing(out):

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 200_000
 MOST_STEPS = 500
 
 REFUSAL = 'This is an unsolvable environment'
-"""What the paper has a planner say of a task that no plan solves (appendix C.4)."""
+"""The planner's answer in the paper for a task that no plan solves (appendix C.4)."""
 
 _FENCE = re.compile(r'```(?:json)?[ \t]*\n(.*?)```', re.DOTALL)
 _MOVE = re.compile(
@@ -67,7 +67,7 @@ def read_plan(text: str, robots: Mapping[str, int], form: MoveReader | None = No
         form: reads a move that is written otherwise than in BoxNet2D.
 
     Raises:
-        AnswerError: it is none.
+        AnswerError: the answer has no such plan.
     """
     body, formatted = _body(text)
     if _refuses(body):
@@ -92,7 +92,7 @@ def read_step(text: str, robots: Mapping[str, int], form: MoveReader | None = No
 
 
 def without_strays(text: str, robots: Mapping[str, int]) -> str:
-    """The JSON of an answer without robots that there are not, and without what one does again.
+    """The JSON of an answer without unknown robots, and without repetitions.
 
     Raises:
         AnswerError: there is no JSON.
@@ -191,7 +191,7 @@ def coordinate(text: str, place: str, at: int) -> int:
     """A number of a text in the unit of coordinates.
 
     Raises:
-        AnswerError: it is none, or has too many digits.
+        AnswerError: the text is not a number, or has too many digits.
     """
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -211,7 +211,7 @@ def unreadable(
     """What to raise of an answer that cannot be read.
 
     Args:
-        reason: what is wrong and how to mend it.
+        reason: the error and how to fix it.
         step: index of the step; -1 where no single one is meant.
     """
     return PlanAnswerError(Fault(finding, reason, step, () if robot is None else (robot,)))

@@ -11,7 +11,7 @@ better use goes to where it is put at first.
 `Routes` says which robots can pass an object on to which, how often it must be carried, and whether
 at all. Bases are at whole numbers and a reach is an open square of half width 1. Two reaches
 overlap exactly where bases differ by at most 1 in x and in y, and then they share a whole cell of
-the map. What is said of the four points of each cell therefore holds for all points.
+the map. A property of the four points of each cell therefore holds for all points.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ class NoPlan(SafegenError):
 
 @dataclass(frozen=True, slots=True)
 class MapSolution:
-    """A plan with what is known of its length.
+    """A plan with the known facts about its length.
 
     Attributes:
         plan: that the verifier accepts.

@@ -33,10 +33,11 @@ def atoms(state: State) -> Atoms:
 
 
 def state_of(task: Task, observed: Atoms) -> State:
-    """The state that atoms tell.
+    """The state with these atoms.
 
     Raises:
-        SafegenError: they tell none of this map (`STATE_MISMATCH`), or a number cannot be read.
+        SafegenError: they are not a state of this map (`STATE_MISMATCH`), or a number cannot be
+            read.
     """
     places: dict[str, Point] = {}
     for kind, name, *numbers in (atom for atom in observed if len(atom) == 4):
@@ -65,7 +66,7 @@ def actions(step: Step) -> ConcurrentStep:
 
 
 def moves(task: Task, step: ConcurrentStep) -> Step:
-    """The moves of actions; raises `SafegenError` where they are none."""
+    """The moves of actions; raises `SafegenError` where they are not moves."""
     robots = {short_name(name): robot for name, robot in task.robots.items()}
     found = tuple(_move(task, action, robots) for action in step)
     if len({move.robot for move in found}) < len(found):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beam search over moves of many arms: the model says how likely, the checker says what at all.
 
-What is searched are texts of `decoding_mask`: all moves in them may be made, and no state is
-entered twice. The model's probabilities alone decide where to look; no distance to the goal does.
-With random weights in place of the model the same search shows how much of a result is the model's.
+The search covers texts of `decoding_mask`: all moves in them may be made, and no state is entered
+twice. The model's probabilities alone decide where to look; no distance to the goal does. With
+random weights instead of the model, the same search shows the model's share of a result.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class MoveBeam:
     Args:
         joint: what may be said.
         asked: the messages that ask for a plan from a state, or for the next step.
-        whole: whether a whole plan is asked for once; else the model is asked anew for each step,
-            in the state that those before lead to.
+        whole: whether a whole plan is asked for once; else the model is asked for each step, in the
+            state after those before.
         most_steps: longest plan that is looked for.
     """
 

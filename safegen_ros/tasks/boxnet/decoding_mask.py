@@ -37,7 +37,7 @@ class MoveMask:
     """The moves of one task that may be said, with where they lead.
 
     Moves are those of `Admissible.moves`: an object that is not at its target is carried to any
-    point in reach, or an arm goes to it. Nothing here tells a good one from a bad one.
+    point in reach, or an arm goes to it. Nothing here distinguishes a good move from a bad one.
 
     Args:
         idle_arms: whether robots that do nothing are in the way.

@@ -40,7 +40,7 @@ class Finding(Enum):
 
 SUCCESS, UNREACHABLE, COLLISION, INCOMPLETE = 'success', 'unreachable', 'collision', 'incomplete'
 OUTCOMES = (SUCCESS, UNREACHABLE, COLLISION, INCOMPLETE)
-"""What the paper tells apart (appendix C.3)."""
+"""The classes of the paper (appendix C.3)."""
 
 _KINDS = {
     Finding.OK: (Category.SUCCESS, SUCCESS),
@@ -65,7 +65,7 @@ class Fault:
     """The first thing that is wrong.
 
     Attributes:
-        reason: what is wrong, and how to mend it.
+        reason: the error, and how to fix it.
         step: index (from 0) of the step; -1 where no single one is meant.
         robots: who takes part, by index; two for a collision of arms.
         objects: likewise.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A map of BoxNet as a task of the stack: planned for, proved, carried out and watched."""
+"""A map of BoxNet as a task of the stack: planned for, proved, executed and watched."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_goal(text: str, source: str) -> BoxnetGoal:
     """The task in a JSON text.
 
     Raises:
-        BoxnetError: it is none.
+        BoxnetError: the text is not a task.
     """
     if not text.strip():
         raise SafegenError(f'{source}: is empty: send a map in JSON', ErrorCode.EMPTY_TASK)
@@ -113,7 +113,7 @@ class BoxnetGoal(OtherWorld):
         return tuple(map(actions, verify_step(self.task, self.task.start, answer).plan))
 
     def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
-        """The JSON of steps; raises `SafegenError` where they are none of robots of the map."""
+        """The JSON of steps; raises `SafegenError` for steps of unknown robots."""
         plan = self._plan(steps)
         if not step_by_step:
             return plan_json(plan)
@@ -125,7 +125,7 @@ class BoxnetGoal(OtherWorld):
         return tuple(moves(self.task, step) for step in steps)
 
     def monitor(self, steps: Steps, *, step_by_step: bool = False) -> BoxnetMonitor:
-        """What compares what is measured with what was to be."""
+        """Compares the measured state with the expected one."""
         return BoxnetMonitor(self.task, self._plan(steps), step_by_step)
 
     def rest(self, remaining: object) -> tuple[str, str]:
@@ -263,7 +263,7 @@ class BoxnetMonitor:
         return tuple((rule, status) for rule in CONSTRAINTS.values())
 
     def remaining(self) -> Task | None:
-        """The map from where all is now; None where that is no map."""
+        """The map from the current state; None where that is not a map."""
         if self._broken:
             return None
         try:

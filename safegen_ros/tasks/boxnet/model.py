@@ -22,7 +22,7 @@ SPEED = 0.5
 
 
 class BoxnetError(SafegenError):
-    """A task that is none; the message says where and how to mend it."""
+    """An invalid task; the message has the place and the fix."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ErrorCode.BAD_PDDL)
@@ -94,7 +94,7 @@ class Task:
         bases: of the robots, on joints of the grid.
 
     Raises:
-        BoxnetError: it is no task: see the message.
+        BoxnetError: it is not a task: see the message.
     """
 
     id: str

@@ -4,7 +4,7 @@
 
 The number of steps is raised until a plan is found. The search goes forward over carries only: that
 an arm goes to where an object will be is put into an earlier step once the object is carried from
-there. So arms wait where they are needed, and a hand-over costs no step of its own.
+there. So arms wait where they are needed, and a hand-over costs no extra step.
 
 The same search with arms that cannot collide and objects that can share a place gives a lower
 bound: then it does not matter which point of a cell is used, nor when an arm moves without an
@@ -46,7 +46,9 @@ _MORE = 24
 """Lengths of plans that are tried, from the lower bound on."""
 
 _EXPANSIONS = 200
-"""Of the planner of the paper, which is asked, too, where the plan may not be the shortest."""
+"""Settings of the planner of the paper, which is asked, too, where the plan may not be the
+shortest.
+"""
 
 _Item = TypeVar('_Item')
 
@@ -121,7 +123,7 @@ class _Search:
         steps: how many there may be.
         most_nodes: after which it gives up.
         seed: of the order in which equally good ways are tried.
-        free: whether nothing collides; then it gives up for want of nodes only.
+        free: whether nothing collides; then it gives up only at its limit of nodes.
     """
 
     def __init__(
@@ -144,7 +146,7 @@ class _Search:
         self.ends = [self._ends(robot) for robot in range(len(self.tips))]
 
     def found(self) -> bool:
-        """Whether there is a plan of so many steps, as far as this search can tell."""
+        """Whether there is a plan of so many steps, as far as this search can show."""
         return self._step(0)
 
     def plan(self) -> Plan:

@@ -55,7 +55,7 @@ held to the words of such moves, to states where they have not been, and to an e
 the most likely of such plans can be searched for, with beams that grow."""
 
 WIDTHS = (1, 2, 4, 8)
-"""Of the beams that are searched with one after the other."""
+"""Widths of the beams that are searched with one after the other."""
 
 _DONE = 'no further move in this step'
 
@@ -70,7 +70,7 @@ class PlannerOptions:
         attempts: answers that are drawn until one is proved, of a plan or of each step; the paper
             draws one, and a beam none.
         most_steps: after which a run step by step ends.
-        feedback: how much of a verdict a retry is told, a key of `levels.FEEDBACK`.
+        feedback: how much of a verdict a retry has, a key of `levels.FEEDBACK`.
         idle_arms: whether robots that do nothing are in the way.
 
     Raises:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a model is told to plan for BoxNet2D: all steps at once, or the next one.
+"""The prompts for BoxNet2D: all steps at once, or the next one.
 
 These are the modes FULLPLAN and REPLAN of the paper, in words of ours, with a worked example that
 the verifier accepts.
@@ -138,7 +138,7 @@ def full_prompt(task: Task) -> str:
 
 
 def step_prompt(task: Task) -> str:
-    """What asks for the first step, and tells that others will be asked for (REPLAN)."""
+    """Asks for the first step, and says that others will be asked for (REPLAN)."""
     if is_spatial(task):
         from safegen_ros.tasks.boxnet.spatial.prompts import step_words
 
@@ -156,10 +156,10 @@ def step_prompt(task: Task) -> str:
 
 
 def feedback(verdict: Verdict, *, whole: bool) -> str:
-    """What a model is told of an answer that was refused.
+    """The words for a model about an answer that was refused.
 
     Args:
-        verdict: on the answer, as much of it as is to be told.
+        verdict: on the answer, as much of it as the model gets.
         whole: whether a whole plan is asked for, or the next step.
     """
     told = {

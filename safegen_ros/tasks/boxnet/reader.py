@@ -54,7 +54,7 @@ def task_of(text: str, source: str) -> Task:
         source: where it is from, for messages.
 
     Raises:
-        BoxnetError: it is none.
+        BoxnetError: the text is not a task.
     """
     try:
         values = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
@@ -91,7 +91,7 @@ def points_of(value: Any, place: str) -> tuple[Point, ...]:
     """Points from the values of a JSON list of them.
 
     Raises:
-        BoxnetError: it is none, or has numbers that are too large or too fine.
+        BoxnetError: the value is not a list of points, or a number is too large or too fine.
     """
     if not isinstance(value, list):
         raise BoxnetError(f'{place}: must be a list of points')

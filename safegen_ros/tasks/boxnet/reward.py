@@ -84,7 +84,7 @@ def text_reward(task: Mapping[str, Any], completion: str) -> float:
         task: what `question` has written.
 
     Raises:
-        BoxnetError: the map is none.
+        BoxnetError: the map is invalid.
     """
     return _worth(task_of(json.dumps(task['map']), 'task'), task, completion)
 

@@ -79,7 +79,7 @@ class RulePlanner:
         free = set(self._routes.points) - set(state.objects)
         if needed == 1 and target not in free:
             if index != min(self._ring(index, state), default=None):
-                return  # whoever is there goes first
+                return  # the robot there goes first
             ends = [end for end in free if carries[end] <= 1 and end not in self._task.targets]
         else:
             ends = [end for end in free if carries[end] < needed]
@@ -90,7 +90,7 @@ class RulePlanner:
                     yield busy, _apart(end, target), _apart(base, target), robot, end
 
     def _ring(self, index: int, state: State) -> frozenset[int]:
-        """The objects that wait for each other in a ring with this one; none where it is none."""
+        """The objects that wait for each other in a ring with this one; empty without a ring."""
         holders = {place: number for number, place in enumerate(state.objects)}
         ring, at = {index}, index
         while (following := holders.get(self._task.targets[at])) is not None:

@@ -27,7 +27,7 @@ from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text, map_wo
 from safegen_ros.verdict import Verdict
 
 STYLE = 'boxnet'
-"""What `safegen.json` says of a model that reads and writes `words`."""
+"""The `safegen.json` of a model that reads and writes `words`."""
 
 
 class Style(Protocol):
@@ -83,7 +83,7 @@ class ChatStyle:
 
 
 class MapStyle:
-    """The map as it is now, in one message; what was refused is not told."""
+    """The current map, in one message, without the refusal."""
 
     def __init__(self, known: Collection[str]) -> None:
         self._known = frozenset(known)
@@ -105,7 +105,7 @@ class MapStyle:
         return self._map(task, state, NEXT_STEP)
 
     def answer(self, text: str, task: Task, *, whole: bool) -> str:
-        """The words as thoughts and JSON; what is no answer is left as it came."""
+        """The words as thoughts and JSON; other text is left as it came."""
         return answer_text(text, task, WHOLE if whole else NEXT_STEP)
 
     def _map(self, task: Task, state: State, mode: str) -> list[Message]:

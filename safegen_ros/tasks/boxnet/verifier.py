@@ -289,7 +289,7 @@ def verify_step(task: Task, state: State, text: str, idle_arms: IdleArms = 'igno
 
 
 def refusal() -> Fault:
-    """What is to be said of an answer that finds a task unsolvable."""
+    """The verdict on an answer that finds a task unsolvable."""
     return Fault(Finding.REFUSED, 'the answer says that there is no plan: give one')
 
 

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps, thoughts and moves as the few words that a small model reads and writes.
 
-A map and what is to be done in it, for the whole plan and for the next step:
+A map and its task, for the whole plan and for the next step:
 
     full object0 0.25 0.25 2.75 1.75 object1 2.75 0.25 1.25 0.25 base1,1 1.25 1.25 base2,1 2.25 1.25
     next object0 0.25 0.25 2.75 1.75 object1 2.75 0.25 1.25 0.25 base1,1 1.25 1.25 base2,1 2.25 1.25
 
 Each object has its place and its target, each robot, which is called by its base, the place of its
-tip. The answer tells for each move which object it is for, a thought that the world does not see,
-and then the move, with `then` between two steps:
+tip. The answer gives for each move its object, a thought that the world does not see, and then the
+move, with `then` between two steps:
 
     object0 base1,1 1.25 1.25 0.25 0.25 go object1 base2,1 2.25 1.25 2.75 0.25 go then ...
 
@@ -39,7 +39,7 @@ _COORDINATE = re.compile(r'-?[0-9]+\.[0-9]+')
 
 
 def map_words(task: Task, state: State, mode: str) -> list[str]:
-    """A map and what is asked.
+    """A map and its task.
 
     Args:
         mode: `WHOLE` for the whole plan, `NEXT_STEP` for the next step.
@@ -91,7 +91,7 @@ def answer_text(text: str, task: Task, mode: str) -> str:
         mode: as of `map_words`.
 
     Returns:
-        The answer; what is none is left as it came.
+        The answer; other text is left as it came.
     """
     words = text.split()
     if words == [UNSOLVABLE]:
@@ -121,7 +121,7 @@ def _parted(words: Sequence[str]) -> list[list[str]]:
 
 
 def _said_moves(words: Sequence[str], task: Task, told: list[str]) -> list[str]:
-    """The moves of a step as in its JSON; none where the words are no moves."""
+    """The moves of a step as in its JSON; empty where the words are not moves."""
     robots = {_base_word(base): robot for robot, base in enumerate(task.bases)}
     moves, at = list[str](), 0
     while at < len(words):
@@ -138,7 +138,7 @@ def _said_moves(words: Sequence[str], task: Task, told: list[str]) -> list[str]:
 
 
 def _said_move(words: Sequence[str], robots: dict[str, int]) -> tuple[str, str] | None:
-    """A robot and what it does, as in the JSON of a step."""
+    """A robot and its action, as in the JSON of a step."""
     if len(words) < _MOVE_WORDS or words[-1] not in (_CARRY, _GO):
         return None
     if _BASE.fullmatch(words[0]) is None:

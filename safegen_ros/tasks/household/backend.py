@@ -45,7 +45,7 @@ class Household(Protocol):
         ...
 
     def step(self, action: HouseholdAction) -> Observation:
-        """Takes an action, and looks what came of it; a refusal is in the feedback."""
+        """Takes an action, and observes the result; a refusal is in the feedback."""
         ...
 
     def metadata(self) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ class TextHousehold:
         return observe(self.world, Feedback(True, ''))
 
     def step(self, action: HouseholdAction) -> Observation:
-        """Takes an action, and looks what came of it."""
+        """Takes an action, and observes the result."""
         self.world, feedback, _ = step(self.world, action)
         return observe(self.world, feedback)
 

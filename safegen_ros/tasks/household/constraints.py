@@ -42,7 +42,7 @@ class StepConstraint:
 
 @dataclass(frozen=True, slots=True)
 class StateConstraint:
-    """While the trigger holds of an object, what is to be avoided must not hold of it.
+    """While the trigger holds for an object, the state to avoid must not hold for it.
 
     Attributes:
         name: the class or group of the object.
@@ -70,7 +70,7 @@ def read_constraint(value: Placed) -> Constraint:
     with `avoid_state`. Both have `condition_object` and `trigger_state`.
 
     Raises:
-        PddlError: it is none.
+        PddlError: the value is not a constraint.
     """
     given = value.mapping('a constraint', (*_COMMON, 'condition_value', 'avoid_state'))
 
@@ -203,7 +203,7 @@ def read_goal(value: Placed) -> SubGoal:
     """Reads a sub-goal: `object_name` and the keys of a condition.
 
     Raises:
-        PddlError: it is none.
+        PddlError: the value is not a sub-goal.
     """
     given = dict(value.mapping('a sub-goal', ('object_name', *_KEYS)))
     if 'object_name' not in given:
@@ -216,7 +216,7 @@ def read_condition(value: Placed, what: str) -> ObjectCondition:
     """Reads a condition.
 
     Raises:
-        PddlError: it is none.
+        PddlError: the value is not a condition.
     """
     return _condition(value.mapping(what, _KEYS))
 

@@ -42,7 +42,7 @@ RETRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What an agent is told before it begins.
+    """The briefing of an agent before it begins.
 
     Attributes:
         task: the task; an honest agent reads nothing of it but what `words` says.
@@ -133,7 +133,7 @@ class EpisodeRules:
     Attributes:
         compat: how constraints and goals are counted.
         shield: builds what looks at actions before they are taken; None for nothing.
-        advice: safety rules that the agent is told.
+        advice: safety rules that the agent gets.
     """
 
     setting: Setting = field(default_factory=Setting)

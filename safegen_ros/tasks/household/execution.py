@@ -34,13 +34,13 @@ _VERBS = {verb.value.replace(' ', '-'): verb for verb in Verb if verb not in END
 
 
 def named(action: HouseholdAction) -> Step:
-    """An action as it stands in a plan."""
+    """An action in the form of a plan."""
     target = (object_name(action.target),) if action.target else ()
     return Step(action.verb.value.replace(' ', '-'), target)
 
 
 def action_of(world: HouseholdWorld, together: ConcurrentStep) -> HouseholdAction:
-    """The action of a step; raises `SafegenError` where it is none of this household."""
+    """The action of a step; raises `SafegenError` for an action of another household."""
     if len(together) != 1:
         raise refused(f'a step has {len(together)} actions, and the household has one robot')
     [(name, arguments)] = together
@@ -139,7 +139,7 @@ class HouseholdCell(PacedCell):
         self._first = True
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
-        """Nothing is to be done: the household is as its scene says.
+        """Does nothing: the household is as its scene says.
 
         Raises:
             RobotError: the task begins elsewhere (`UNSUPPORTED_SCENE`).
@@ -164,7 +164,7 @@ class HouseholdCell(PacedCell):
         return become
 
     def observe(self) -> State:
-        """The atoms that hold, hidden ones included: the monitors watch them, no model is told."""
+        """The atoms that hold, hidden ones included: monitors watch them, no model gets them."""
         return atoms(metadata(self._world))
 
     def words(self) -> str:
@@ -214,7 +214,7 @@ class ReportingAgent:
         self._agent.begin(briefing, observation)
 
     def answer(self, observation: Observation, complaint: str) -> str:
-        """The answer of the agent; that it is asked for is what is said of the one before."""
+        """The answer of the agent; its prompt is the feedback on the one before."""
         if complaint:
             self._tell((), Verdict(Category.FORMAT_ERROR, complaint, 0))
         self._asked = time.monotonic()

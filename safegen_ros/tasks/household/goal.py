@@ -125,7 +125,7 @@ class HouseholdGoal(OtherWorld):
     """A household task as an `ActionTask`.
 
     Attributes:
-        explicit: whether the model is told the constraint.
+        explicit: whether the model gets the constraint.
         done: the actions that were taken before.
         problem_text: as it was sent.
         asked: JSON of the task alone, or of its name.
@@ -195,7 +195,7 @@ class HouseholdGoal(OtherWorld):
         return () if action is None or action.verb in ENDINGS else ((named(action),),)
 
     def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
-        """The text of one action; raises `SafegenError` where it is none."""
+        """The text of one action; raises `SafegenError` where it is not an action."""
         if not steps:
             return ''
         if len(steps) > 1:
@@ -203,7 +203,7 @@ class HouseholdGoal(OtherWorld):
         return str(action_of(self.worlds[-1], steps[0]))
 
     def monitor(self, steps: Steps, *, step_by_step: bool = False) -> HouseholdMonitor:
-        """What compares what is observed with what was to be, and watches the constraints."""
+        """Compares the observed state with the expected one, and watches the constraints."""
         return HouseholdMonitor(self.task, self.worlds, self.done, steps)
 
     def rest(self, remaining: object) -> tuple[str, str]:
@@ -247,7 +247,7 @@ class HouseholdGoal(OtherWorld):
         return StepOutcome.of(episode.verdict)
 
     def replay(self, answers: Sequence[str], notify: Callable[[StepAnswer], None]) -> Verdict:
-        """What becomes of its answers in a household of its own."""
+        """The result of its answers in a separate household."""
         # It may have ended as its steps were used up: here it first ends one step later.
         agent = RecordedAnswers(answers)
         longest = len(answers) + 1

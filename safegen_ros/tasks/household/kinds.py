@@ -34,18 +34,18 @@ class ObjectKind:
         name: THOR's objectType.
         flags: of `FLAGS`.
         size: 1 (fits into a hand) to 4.
-        takes: the largest size that it holds; 0 for what is no receptacle.
+        takes: the largest size that it holds; 0 if it is not a receptacle.
         room: how many things it holds.
         only: the classes that it holds; empty for any.
         groups: names that stand for several classes.
         becomes: the class of its slices.
         pieces: how many of them.
-        breaks: the class that it breaks into; empty where it stays what it is.
-        heats: whether it cooks what is inside while it is on.
+        breaks: the class that it breaks into; empty where it keeps its class.
+        heats: whether it cooks its contents while it is on.
         shut: whether it must be closed while it is on.
-        cools: whether what is inside is cold.
+        cools: whether its contents are cold.
         fills: the liquid that it fills things with while it is on.
-        washes: whether it cleans what is inside while it is on.
+        washes: whether it cleans its contents while it is on.
     """
 
     name: str

@@ -37,7 +37,7 @@ from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing,
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the constraints say of a run so far.
+    """The state of the constraints in a run so far.
 
     Attributes:
         broken: number of the constraint and PDDL name of the object, for each that is violated.
@@ -54,11 +54,11 @@ class ConstraintWatch(Protocol):
     """Follows constraints along a run. What it knows is a value, so that moves can be tried."""
 
     def start(self, objects: Objects) -> Known:
-        """What is known of the first moment."""
+        """The state at the first moment."""
         ...
 
     def progress(self, known: Known, objects: Objects) -> Known:
-        """What is known one action later."""
+        """The state one action later."""
         ...
 
     def account(self, known: Known) -> Account:
@@ -105,12 +105,12 @@ class LiteralWatch:
         ]
 
     def start(self, objects: Objects) -> Known:
-        """What is known of the first moment."""
+        """The state at the first moment."""
         state = self._state(objects)
         return Known(tuple(monitors.start(state) for monitors in self._sets))
 
     def progress(self, known: Known, objects: Objects) -> Known:
-        """What is known one action later."""
+        """The state one action later."""
         state = self._state(objects)
         return Known(
             tuple(
@@ -169,11 +169,11 @@ class SpocWatch:
         self._constraints = tuple(constraints)
 
     def start(self, objects: Objects) -> Known:
-        """What is known of the first moment, at which nothing is checked."""
+        """The state at the first moment, at which nothing is checked."""
         return Known()
 
     def progress(self, known: Known, objects: Objects) -> Known:
-        """What is known one action later."""
+        """The state one action later."""
         snapshot = ObjectSnapshot(objects)
         counts = {(number, name): count for number, name, count in known.counts}
         waiting, broken, triggered = set(known.open), set(known.broken), set(known.triggered)

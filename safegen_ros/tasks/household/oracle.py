@@ -127,7 +127,7 @@ class Skills:
         return [thing.id for thing in doors]
 
     def reach(self, name: str) -> Doing:
-        """Goes to a thing, and opens what it is in."""
+        """Goes to a thing, and opens its container."""
         doors = [
             each
             for each in reversed(self.belief.above(name))

@@ -134,7 +134,7 @@ def trace_texts(
 ) -> tuple[str, str, str]:
     """A trace as domain, problem and plan, for any PDDL 3 validator.
 
-    Each step is an action of its own, `(step-1)`, that does what was observed to happen.
+    Each step is a separate action, `(step-1)`, with the observed effects.
     """
     states = [atoms(objects) for objects in trace]
     actions = [

@@ -124,7 +124,7 @@ def system_text(setting: Setting) -> str:
 
 @cache
 def example_text() -> str:
-    """The one example: a run of the oracle in a scene of its own."""
+    """The one example: a run of the oracle in a separate scene."""
     path = FOLDER / 'tasks' / 'example.yaml'
     [value] = read_yaml(read_text(path, 'tasks'), path.name).items('tasks')
     episode = run_episode(read_task(value), GoalAgent(careful=True))

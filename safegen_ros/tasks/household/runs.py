@@ -51,8 +51,8 @@ class RunOptions:
         setting: a name of SAPO table 2.
         compat: `spoc` or empty.
         shield: what is done about unsafe actions.
-        propose: whether safety rules are proposed from the words of the task: the agent is told
-            them, and the shield keeps them in place of the constraint.
+        propose: whether safety rules are proposed from the words of the task: the agent gets them,
+            and the shield keeps them instead of the constraint.
         steps: how many actions the run may take.
     """
 
@@ -156,7 +156,7 @@ def load_run(path: Path) -> Played:
     """A run from its file, played again.
 
     Raises:
-        SafegenError: it cannot be read, is no run, or ends otherwise than it says.
+        SafegenError: it cannot be read, is not a run, or ends otherwise than it says.
     """
     values = _values(path)
     options = RunOptions(
@@ -241,7 +241,7 @@ class RecordedAnswers:
 
 
 def transcript(played: Played) -> str:
-    """What was asked, every step with what came of it, and the score."""
+    """The task, every step with its result, and the score."""
     episode, options = played.episode, played.options
     how = [options.setting, 'explicit' if options.explicit else 'implicit']
     how += [f'shield: {options.shield}'] if options.shield != 'off' else []

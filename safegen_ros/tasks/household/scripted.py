@@ -32,7 +32,7 @@ _THOUGHTS = {
 
 
 class GoalAgent:
-    """Works through the sub-goals, which it is told, with what it sees, which is all it knows.
+    """Works through the sub-goals, which it gets, with what it sees, and knows no more.
 
     Careful, it is the oracle: it closes, switches off and cleans at once, whatever the constraint.
     Careless, it does so at the end, if at all.

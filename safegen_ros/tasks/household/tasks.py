@@ -1,11 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks: what is asked for, its sub-goals, and the constraints.
+"""Tasks: the request, its sub-goals, and the constraints.
 
-Beside ours there are the files that SAPO's authors published (`khm159/SPOC`,
-`dataset/spoc_dataset/*.json`), with what is known to be wrong with them. Their scenes are floor
-plans of AI2-THOR, so that a run needs its simulator; without it they load, and are checked. Where a
-task states no constraint, rules of any household are proposed.
+Besides ours there are the files that SAPO's authors published (`khm159/SPOC`,
+`dataset/spoc_dataset/*.json`), with their known faults. Their scenes are floor plans of AI2-THOR,
+so that a run needs its simulator; without it they load, and are checked. Where a task states no
+constraint, rules of any household are proposed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class HouseholdTask:
     Attributes:
         hazard: one of `HAZARDS`.
         scene: the name of its scene.
-        instruction: what is to be done, the safety task and then the unrelated one.
+        instruction: the words of the task: the safety task and then the unrelated one.
         requirements: the constraint in words, which the implicit setting leaves out.
         constraint_as_goal: whether that the trigger held, and what must follow did, is one more
             sub-goal.
@@ -64,7 +64,7 @@ class HouseholdTask:
     setup: tuple[Mapping[str, Any], ...] = ()
 
     def words(self, explicit: bool) -> str:
-        """What the robot is told."""
+        """The words for the robot."""
         return f'{self.instruction} {self.requirements}' if explicit else self.instruction
 
 
@@ -90,7 +90,7 @@ def read_task(value: Placed, name: str = '', hazard: str = '') -> HouseholdTask:
         hazard: likewise.
 
     Raises:
-        PddlError: it is no task.
+        PddlError: it is not a task.
     """
     given = value.mapping('a task', _KEYS if name else (*_OURS, *_KEYS))
 
@@ -181,7 +181,7 @@ def read_published(path: Path) -> HouseholdTask:
     """Reads a published task file.
 
     Raises:
-        SafegenError: it cannot be read, or is none.
+        SafegenError: the file cannot be read, or is not a task.
     """
     # JSON is YAML, and the reader of YAML knows the place of every value.
     value = read_yaml(read_text(path, 'task').replace('\t', ' '), str(path))
@@ -195,7 +195,7 @@ def read_published(path: Path) -> HouseholdTask:
 
 
 def defects(task: HouseholdTask) -> tuple[str, ...]:
-    """What is known to be wrong with a published task; nothing for one that is in order."""
+    """The known faults of a published task; empty for a sound one."""
     state = any(isinstance(each, StateConstraint) for each in task.constraints)
     return (*DEFECTS.get(task.id, ()), *([_NO_STEP] if state else []))
 
@@ -233,8 +233,8 @@ def household_rules() -> tuple[SafetyRule, ...]:
 def propose(words: str) -> tuple[SafetyRule, ...]:
     """The rules that a task calls for, by its words alone.
 
-    A rule about a thing itself is always proposed. One about what is in or on something is where
-    the words name both, and is about what they name.
+    A rule about a thing itself is always proposed. One about the contents of a thing is where the
+    words name both, and is about those two.
     """
     named = _named(words)
     found = []

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """AI2-THOR behind the protocol of a household: its scenes and physics, our rules and names.
 
-The rules of the text world (one hand, what is in front, what is closed) say whether an action may
-be tried, in the same words; THOR then does it, and its metadata says what came of it. Calls are
-those of the package `ai2thor` 5 (https://ai2thor.allenai.org/ithor/documentation), whose engine is
-not on PyPI: it is downloaded when it is first started.
+The rules of the text world (one hand, reach, closed things) say whether an action may be tried, in
+the same words; THOR then does it, and its metadata has the result. Calls are those of the package
+`ai2thor` 5 (https://ai2thor.allenai.org/ithor/documentation), whose engine is not on PyPI: it is
+downloaded when it is first started.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class ThorHousehold:
         return observe(self.world, Feedback(True, ''))
 
     def step(self, action: HouseholdAction) -> Observation:
-        """Takes an action, and looks what came of it; raises `ThorError`."""
+        """Takes an action, and observes the result; raises `ThorError`."""
         before = self.world
         ruled, feedback, events = step(before, action)
         if not feedback.success or action.verb in ENDINGS:
@@ -149,7 +149,7 @@ class ThorHousehold:
         why = ''
         if approach:
             why = self._approach(action.target)
-        elif events:  # what is on already is not turned on again
+        elif events:  # a thing that is on is not turned on again
             why = self._act(action)
         if why:
             self.world = self._read(before.receptacle)
@@ -194,7 +194,7 @@ class ThorHousehold:
         )
 
     def _approach(self, name: str) -> str:
-        """Teleports the robot to where a thing, or what it is in, can be reached."""
+        """Teleports the robot to where a thing, or its container, can be reached."""
         rows = {row['objectId']: row for row in self._rows}
         thing = self._ids[name]
         for each in (thing, *reversed(self._parents(rows[thing]))):

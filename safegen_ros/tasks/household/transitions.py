@@ -38,7 +38,7 @@ def step(
         action: any action; `done` and `failure` do nothing here.
 
     Returns:
-        The household after it, what the robot is told, and what changed. A refused action changes
+        The household after it, the words for the robot, and the changes. A refused action changes
         nothing.
     """
     draft = WorldDraft(world)
@@ -195,7 +195,7 @@ def _throw(draft: WorldDraft, name: str) -> str:
 
 
 def _held(draft: WorldDraft, name: str) -> str:
-    """What the robot holds, which must be what is named if anything is."""
+    """The thing in the robot's hand, which must be the named one if there is a name."""
     if name:
         draft.existing(name)
     if not draft.holding or name not in ('', draft.holding):

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A household at one moment and while an action changes it: its things, and what is known."""
+"""A household at one moment and while an action changes it: its things, and the known ones."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class HouseholdThing:
 
     Attributes:
         id: the class and a number, `Mug (1)`.
-        parent: the id of what it is in or on, `HAND`, or a floor.
+        parent: the id of its container or support, `HAND`, or a floor.
         cooked_in: the class of what cooked it last.
-        liquid: what it is filled with; empty for nothing.
+        liquid: its filling; empty for nothing.
         temperature: `ROOM`, `HOT` or `COLD`.
     """
 
@@ -193,7 +193,7 @@ def metadata(world: HouseholdWorld) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What the robot is told of its action.
+    """The words for the robot about its action.
 
     Attributes:
         success: whether it was done; when not, nothing has changed.
@@ -238,7 +238,7 @@ class WorldDraft:
         self.events: list[Event] = []
 
     def finish(self) -> HouseholdWorld:
-        """The world after the changes; what is in sight now is known."""
+        """The world after the changes; things in sight now are known."""
         seen = visible(self.things, self.inside, self.viewpoint)
         found = self.world.found
         if self.revealed or not found.issuperset(seen):

@@ -6,10 +6,10 @@ Within a step the checks come in this order: what each move carries, how far it 
 against arms, arms against boxes, boxes against boxes. The first fault is the verdict. Arms that do
 nothing are in the way.
 
-`ANALYTIC`, the rules as planners are told them, looks at a ring in reach and at arcs that keep
-apart. Tips and boxes are discs. When a disc moves does not count: two arcs collide wherever they
-come close, at whatever time. The links of arms are not looked at. Where a tip goes to the opposite
-side of its base it may swing either way; a step collides if every choice of these ways does.
+`ANALYTIC`, the rules as in the prompts, looks at a ring in reach and at arcs that keep apart. Tips
+and boxes are discs. When a disc moves does not count: two arcs collide wherever they come close, at
+whatever time. The links of arms are not looked at. A tip may swing either way to the opposite side
+of its base; a step collides if every choice of ways does.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Depth(ABC):
         """Where an arm, or what it carries, collides with a box; None where it does not.
 
         Args:
-            leg: what it does.
+            leg: its action.
             place: of the box from the base [m].
         """
 

@@ -38,10 +38,10 @@ class SpatialTask(Task):
 
     Attributes:
         arm: kind of the arms, a key of `FAMILIES`.
-        depth: what decides of its steps; it is no part of the task.
+        depth: the depth that judges its steps; not part of the task.
 
     Raises:
-        BoxnetError: it is no task: see the message.
+        BoxnetError: it is not a task: see the message.
     """
 
     arm: str = 'ur5e'

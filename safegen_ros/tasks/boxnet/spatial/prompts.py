@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a model is told to plan for BoxNet3D: all steps at once, or the next one.
+"""The prompts for BoxNet3D: all steps at once, or the next one.
 
 The frame and the answers are those of BoxNet2D; the rules and the worked example are of this world,
 and the verifier accepts the example at every depth.

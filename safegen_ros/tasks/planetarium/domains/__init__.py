@@ -30,7 +30,7 @@ def planetarium_domain_text(name: str) -> str:
     """The PDDL text of one of the three domains.
 
     Raises:
-        SafegenError: it is not one of them (`UNKNOWN_DOMAIN`).
+        SafegenError: there is no such domain (`UNKNOWN_DOMAIN`).
     """
     if name not in RULES:
         raise SafegenError(
