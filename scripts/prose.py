@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Lists hard sentences and dead links in pages and help, and hard phrases in the package.
+"""Lists hard sentences and dead links in README, docs and help, and hard phrases in messages.
 
     .venv/bin/python scripts/prose.py            # the counts by page
     .venv/bin/python scripts/prose.py PAGE ...   # each finding of these pages
@@ -50,18 +50,6 @@ PHRASES = {
     r'\btells?\b|\b(?:is|are|was|were) told\b': 'report, list, explain',
     r'\bcarr(?:y|ies|ied) (?:\w+ )?out\b': 'execute',
     r'\bas it ships\b': 'by default',
-    r'\bof (?:its|his|their|our|your) own\b': 'its own ..., separate',
-    r'\b(?:says?|said|speaks?) of\b': 'name the content',
-    r'(?<!here )\b(?:is|are|was|were|be) (?-i:none)\b': 'is not a ...',
-    r'(?<!here )\b(?:is|are|was|were|be) no (?!long|more|less|way|worse|\w+er\b)\w': 'not a',
-    r'\bwho(?:ever|mever|m)\b': 'name the person or process',
-    r'\bin place of\b': 'instead of',
-    r'\basked back\b': 'confirm',
-    r'(?:^|[.:;] )(?-i:Of) (?:a|an|the|each|what|all|one|those)\b': 'the subject first',
-    r'(?:^|[.:;] )(?-i:Nor)\b': 'the subject first',
-    r'\b[Ss]o (?:is|are|was|does|do) (?:a|an|the|it|its|each)\b': 'the subject first',
-    r'\bwhat (?:is|was|are|were) [^,.;:()]{1,50} (?:is|are|was|were)\b': 'name the thing',
-    r'\bmending\b|\bthereof\b|\bthereby\b|\bwhence\b|\blest\b': 'a word of today',
 }
 _FENCE = re.compile(r'^```.*?^```', re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r'\[([^\]]*)\]\(([^)\s]+)\)')

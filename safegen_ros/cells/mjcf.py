@@ -24,7 +24,7 @@ TIMESTEP = 0.002
 CAMERA = 'operator'
 TABLE = 'table'
 DAMPING = 0.06
-"""Of a servo, as a part of its gain [s]."""
+"""Damping of a servo, as a part of its gain [s]."""
 
 _SHELL, _DARK = '.93 .94 .95 1', '.36 .40 .45 1'
 _BOX_DENSITY = 400  # [kg/m^3]
@@ -123,7 +123,7 @@ def _seen(
 
 
 def colour(index: int, alpha: float = 1.0) -> str:
-    """Of a box and its target, as MJCF."""
+    """The colour of a box and its target, as MJCF."""
     palette = list(COLOURS.values())
     return numbers((*palette[index % len(palette)], alpha))
 

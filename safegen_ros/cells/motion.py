@@ -33,7 +33,7 @@ _MOST_ASKED = 10 * MOST_LOOKS
 DIRECT, PLANNED = 'direct', 'planned'
 
 _PEAK = 1.5
-"""Of the speed of a smooth step, as a part of its mean."""
+"""Peak speed of a smooth step, as a part of its mean."""
 
 _ompl = threading.Lock()  # its seed belongs to the process
 
@@ -187,7 +187,7 @@ class MotionPlanner:
         scale = np.tile([sum(self._family.reach) / 2, 1.0, 1.0], len(robots))
 
         def postures(points: Floats) -> Floats:
-            """Of all arms, shape (n, robots, 6); NaN where an arm does not get to a place."""
+            """Joints of all arms, shape (n, robots, 6); NaN where an arm cannot reach a place."""
             path = np.repeat(joints[None], len(points), axis=0)
             for at, robot in enumerate(robots):
                 azimuth, radius, lifted = (points / scale)[:, 3 * at : 3 * at + 3].T

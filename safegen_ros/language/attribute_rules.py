@@ -88,7 +88,7 @@ def read_attribute_rules(text: str, problem: Problem, source: str = '<rules>') -
     for item in sections['rules'].items("'rules'"):
         rule = _rule(item, things)
         if rule.name in seen:
-            raise item.error(f'a second rule {rule.name[:60]!a}', 'give it a name of its own')
+            raise item.error(f'a second rule {rule.name[:60]!a}', 'give it another name')
         seen.add(rule.name)
         found = _compiled(rule, attributes, things, problem)
         if found is None:

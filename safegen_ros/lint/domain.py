@@ -193,7 +193,7 @@ def _type_groups(places: SourceMap) -> Iterator[LintFinding]:
             yield places.finding(
                 WARNING, 'self-type', own,
                 f"'- {parent}' behind {parent!r} puts {names_text(others)} below {parent!r}, too",
-                'give them a line of their own with - object, if that is not meant',
+                'give them their own line with - object, if that is not meant',
             )  # fmt: skip
         elif own is None and parent != 'object' and place[0] < last and len(group) > 1:
             yield places.finding(

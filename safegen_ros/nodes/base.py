@@ -292,7 +292,7 @@ class SafegenNode(ManagedNode):
             self.journal.owe(goal.handle, code, message)
             return code, message
         ended = f'{code.name}: {message}' if message else code.name
-        message = f'{why}; what is not written down is that the goal ended with {ended}'
+        message = f'{why}; not written down: the goal ended with {ended}'
         self.journal.owe(goal.handle, failed, message)
         return failed, message
 

@@ -105,7 +105,7 @@ class Rehearser:
     def for_goal(
         self, goal: ExecutePlan.Goal, task: ActionTask, steps: Steps, cancelled: Callable[[], bool]
     ) -> Callable[[Verdict], Verdict] | None:
-        """The check for `execution.carry_out`; None where nothing is to be rehearsed.
+        """The check for `execution.carry_out`; None without a rehearsal.
 
         Args:
             goal: of `execute_plan`.

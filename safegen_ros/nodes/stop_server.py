@@ -42,7 +42,7 @@ LOOK_S = 0.1
 """How often the executor looks whether somebody else has stored a stop [s]."""
 
 _REMEMBERED = 16
-"""States of its own topic that the executor knows again."""
+"""States on its topic that the executor knows again."""
 
 HELD_UP_S = 2.0
 """After a hold-up of this time [s] a reset is refused for the same time: it may be an old one."""

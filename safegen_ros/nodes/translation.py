@@ -171,7 +171,7 @@ def _style_of(model: str) -> TranslationStyle:
     if style is not None:
         return style
     raise SafegenError(
-        f'parameter translator: model {model} knows the words of its own prompts, which are not '
+        f'parameter translator: model {model} knows only the words of its prompts, which are not '
         'those of a request: name a chat model, such as translator:=http://HOST:PORT/v1#MODEL, or '
         f'leave it empty for those of {FOR_REQUESTS} and {FOR_DESCRIPTIONS}'
     )

@@ -132,7 +132,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """An effect of an action, under a condition, for every binding of its own variables."""
+    """An effect of an action, under a condition, for every binding of its variables."""
 
     variables: Variables
     condition: Formula

@@ -359,7 +359,7 @@ def _outside(reader: Reader, top: Group | None, number: int, chunk: str) -> Pddl
         line, _ = reader.place(top.start + top.size - 1)
         what = f'{found!r} after the end of the definition, which is in line {line}'
         cure = f"remove a ')' that is too many up to line {line}, or put another definition "
-        cure += 'into a file of its own'
+        cure += 'into a separate file'
         if found[0] not in '(:':
             cure = _cure(found, 'remove it')
         return reader.error(place, what, cure)

@@ -249,7 +249,7 @@ class _Loop:
         self.attempts: list[Attempt] = []
         self.verdicts: dict[Steps | str, Verdict] = {}
         self.news: list[tuple[str, str]] = []  # each finished level, with its result
-        self.reported = 0  # how many of these were reported
+        self.reported = 0  # how many of them were reported
         self.unrehearsed: set[Steps | str] = set()  # what is proved and failed in the rehearsal
         self.skipped: list[Skipped] = []
         self.failed: BackendError | None = None  # the first time that the model did not answer

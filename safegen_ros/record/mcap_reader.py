@@ -58,8 +58,8 @@ def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[R
                 topics=chosen, log_time_order=isinstance(reader, SeekingReader)
             ):
                 yield Recorded(channel.topic, message.log_time, decoded)
-        except Exception as error:  # the library raises any kind for what is damaged
-            # Both of them are how it says that the stream ends in the middle.
+        except Exception as error:  # the library raises any kind for damage
+            # Both kinds say that the stream ends in the middle.
             if isinstance(reader, NonSeekingReader) and isinstance(error, _CUT_OFF):
                 return
             why = str(error) or type(error).__name__

@@ -287,9 +287,9 @@ def why_not_executed(record: RunRecord) -> str:
     if record.replans:
         return 'the world was not as foreseen, and the task was replanned'
     if not record.verdict.ok:
-        return 'what was executed is not a plan that was proved'
+        return 'the executed plan was not proved'
     if not _proof(record, recorded_task(record)).ok:
-        return 'the world was not as foreseen, and the steps alone are no plan of the task'
+        return 'the world was not as foreseen, and the steps alone are not a plan of the task'
     return ''
 
 

@@ -70,7 +70,7 @@ def task_from_msg(message: msg.Task) -> ActionTask:
         )
     if message.constraints or message.start:
         raise SafegenError(
-            f'the task has constraints or a start of its own beside a problem in '
+            f'the task has constraints or a start besides a problem in '
             f'{message.format or PDDL}: write them into the problem, or send format {WORDS}',
             ErrorCode.BAD_PDDL,
         )

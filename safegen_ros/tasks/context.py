@@ -112,7 +112,7 @@ class PlanningContext:
         """Raises `Skipped` where the planner's model knows only the words of its prompts."""
         if not self.chat:
             raise Skipped(
-                f'model {self.values["model"]} knows the words of its own prompts and answers no '
+                f'model {self.values["model"]} knows only the words of its prompts and no '
                 'chat: start the planner with a chat model, such as '
                 'model:=http://HOST:PORT/v1#MODEL',
                 ErrorCode.UNSUPPORTED_FEATURE,
@@ -132,7 +132,7 @@ class StepExecutor(Protocol):
 
 
 class PerceivingExecutor(StepExecutor, Protocol):
-    """A step executor that reports what it has observed, and what it has not."""
+    """A step executor that reports its observations, and the objects out of view."""
 
     @property
     def observed(self) -> State:

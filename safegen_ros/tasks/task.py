@@ -47,7 +47,7 @@ class ActionTask(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the task."""
+        """The name of the task."""
         ...
 
     @property

@@ -271,6 +271,6 @@ def check_atoms(problem: Problem, observed: State) -> None:
         if not known or any(name not in objects for name in atom[1:]):
             raise SafegenError(
                 f'{atom_text(fact)} is observed, and is not an atom of problem '
-                f'{problem.name}: observe what its domain speaks of',
+                f'{problem.name}: observe the predicates of its domain',
                 ErrorCode.STATE_MISMATCH,
             )

@@ -6,7 +6,8 @@ The start and the end of each action are happenings. A happening at t needs its 
 state just before t, what happens at the same moment is done together, and the state after it lasts
 until the next one. What an action asks for over all of its time holds in every state that lasts
 between its start and its end. Two happenings must be `EPSILON` apart when one changes what the
-other needs, or undoes its effect: no clock can tell their order. Numbers are exact, and so are
+other needs, or undoes its effect: no clock shows
+their order. Numbers are exact, and so are
 times.
 
 Timed initial literals are happenings, too, also those behind the last step: the world goes on

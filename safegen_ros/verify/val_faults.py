@@ -309,7 +309,7 @@ FAULTS = (
         'derived-stale',
         'may take a derived atom for what it was when an action asked for it',
         _derives_shared,
-        'constraints speak of copies of the derived predicates',
+        'constraints use copies of the derived predicates',
     ),
     ValFault(
         'hold-during-window',

@@ -139,7 +139,7 @@ def load_problems(
         most: of each domain, the first ones only; 0 for all.
 
     Raises:
-        SafegenError: there is no such split, or it has no problem of these domains.
+        SafegenError: there is no such split, or it has no problem of the domains.
     """
     counts: dict[str, int] = {}
     found = []

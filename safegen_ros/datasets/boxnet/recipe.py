@@ -18,7 +18,7 @@ from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.schema import SchemaReader, between, one_of
 
 VERSION = 1
-"""Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
+"""Version of the way from a recipe to a dataset; another may make other rows of the same recipe."""
 
 _Side = Annotated[int, between(2, 20)]
 _Count = Annotated[int, between(0, 1_000_000)]

@@ -29,7 +29,7 @@ from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import UNCONSTRAINED, DomainKit
 
 VERSION = 1
-"""Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
+"""Version of the way from a recipe to a dataset; another may make other rows of the same recipe."""
 
 QUOTAS: Mapping[Split, int] = {'train': 500, 'test': 50, 'test_family': 25, 'test_renamed': 25}
 """Rows of each domain: train and test as in table VIII of SafeGen-LLM."""

@@ -123,7 +123,7 @@ class LayoutTask:
 
     @property
     def name(self) -> str:
-        """Of the task, within its domain."""
+        """The name of the task in its domain."""
         return f'{self.start}_to_{self.goal}'
 
 

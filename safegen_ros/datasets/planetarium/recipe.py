@@ -24,7 +24,7 @@ from safegen_ros.datasets.recipes import (
 from safegen_ros.schema import SchemaReader, between
 
 VERSION = 1
-"""Of the way from a recipe to a dataset; another one may make other rows of the same recipe."""
+"""Version of the way from a recipe to a dataset; another may make other rows of the same recipe."""
 
 SPLITS = ('train', 'test')
 

@@ -126,7 +126,7 @@ def _answer(event: AnswerRecord) -> RunFact:
 
 def _understood(event: UnderstoodRecord) -> RunFact:
     if event.question:
-        return RunFact(f'It was asked back: {event.question}', NOTE)
+        return RunFact(f'A question back: {event.question}', NOTE)
     digest = f'digest of this reading: {event.digest}' if event.digest else ''
     details = tuple(filter(None, (event.reading, event.problem.rstrip(), digest)))
     return RunFact('The request was understood.', GOOD, details)

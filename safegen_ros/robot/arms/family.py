@@ -89,7 +89,7 @@ class ArmFamily:
 
     @property
     def name(self) -> str:
-        """Of the arm, in tasks."""
+        """The name of the arm in tasks."""
         return self.arm.name
 
     @property
@@ -99,7 +99,7 @@ class ArmFamily:
 
     @cached_property
     def hull(self) -> tuple[tuple[Segment, ...], ...]:
-        """Of each link in the frame of its joint; the last one has the tool, too."""
+        """The hull of each link in the frame of its joint; the last one has the tool, too."""
         *parts, last = self.arm.hull
         flange = self.arm.flange_offset
         tip = (0.0, 0.0, flange + self.tool - self.tool_radius)
@@ -107,7 +107,7 @@ class ArmFamily:
 
     @property
     def tip_height(self) -> float:
-        """Of a tip above the table, wherever it is: just above the boxes [m]."""
+        """The height of every tip above the table: just above the boxes [m]."""
         return self.box + self.gap
 
     @property
@@ -161,7 +161,7 @@ class ArmFamily:
 
     @cached_property
     def radii(self) -> Floats:
-        """Of the capsules that `capsules` returns, in its order, shape (m,) [m]."""
+        """The radii of the capsules that `capsules` returns, in its order, shape (m,) [m]."""
         return np.array([each.radius for part in (self.base, *self.hull) for each in part])
 
     @cached_property

@@ -15,7 +15,7 @@ import numpy as np
 from safegen_ros.robot.arms.family import ArmFamily, Floats
 
 Place = tuple[float, float]
-"""Of a tip from the base of its arm, seen from above [m]."""
+"""Place of a tip from the base of its arm, seen from above [m]."""
 
 _OPPOSITE = 1e-9
 """Turns that differ from half a turn by less go either way [rad]."""
@@ -52,7 +52,7 @@ def places(start: Place, end: Place, turn: float, count: int) -> Floats:
 
 
 def length(start: Place, end: Place, turn: float) -> float:
-    """Of the way of the tip, as long as an arc between both distances [m]."""
+    """The length of the way of the tip, as an arc between both distances [m]."""
     near, far = math.hypot(*start), math.hypot(*end)
     return math.hypot((near + far) / 2 * turn, far - near)
 

@@ -74,7 +74,7 @@ class Job(Protocol):
 
     @property
     def steps(self) -> Sequence[ConcurrentStep]:
-        """Of the plan."""
+        """The steps of the plan."""
         ...
 
     @property

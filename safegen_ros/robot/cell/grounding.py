@@ -37,7 +37,7 @@ class Tolerance:
 
 
 EXACT = Tolerance()
-"""Of the twin, and of blocks that are where they are believed to be."""
+"""The tolerance for the twin, and for blocks at their assumed places."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ class PerceivedWorld(World):
         return levelled
 
     def _seen(self, names: frozenset[str]) -> tuple[dict[str, Pose], dict[str, Pose]]:
-        """The blocks of these names, and the blocks in their way; without names all blocks."""
+        """The named blocks, and the blocks in their way; without names all blocks."""
         found = median_poses(self._look(), names)
         if hidden := sorted(names - found.keys()):
             raise RobotError(

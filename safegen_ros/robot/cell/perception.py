@@ -200,7 +200,7 @@ def _median(poses: Sequence[Pose]) -> Pose:
             for other in poses
         )
 
-    # Not a mean: of a cube that is seen turned by 90 deg now and then, it would be no pose at all.
+    # Not a mean, which is not a pose for a cube that is seen turned by 90 deg now and then.
     return Pose((x, y, z), min(poses, key=distance).orientation)
 
 

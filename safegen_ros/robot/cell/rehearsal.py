@@ -145,7 +145,7 @@ def _failed(verdict: Verdict, index: int, where: str, error: RobotError) -> Verd
     """The verdict on a plan after a fault of the twin."""
     impossible = error.code in _NOT_POSSIBLE
     if isinstance(error, CollisionError):
-        cure = 'take another order of steps, in which what is in the way is not there yet'
+        cure = 'take another order of steps, in which the way is still free'
     elif impossible:
         cure = 'put the block where the arm can reach'
     else:

@@ -30,7 +30,7 @@ _TURNS = {'right': 90, 'left': 270, 'up': 180, 'down': 0, 'front': 90}
 _BEVEL = 0.008
 _TABLE_HEIGHT = 0.75
 _LEG = 0.025  # half its width
-#: Of the title of a line; others are grey.
+#: Colour of the title of a line; others are grey.
 _TONES = {'refused': '#d64533', 'proved': '#218a55', 'goal': '#218a55'}
 _GREY, _DARK, _WHITE = '#56677a', (16, 22, 30, 215), '#ffffff'
 
@@ -62,7 +62,7 @@ def dressed(scene: Scene, blocks: Mapping[str, Pose]) -> tuple[str, dict[str, by
 def _room(root: ET.Element, half: float) -> None:
     """A floor, and the legs of the table."""
     world = next(root.iter('worldbody'))
-    # Of the table alone: the floor would make the shadows coarse.
+    # The extent of the table alone: the floor would make the shadows coarse.
     ET.SubElement(root, 'statistic', center='.06 0 .1', extent=numbers([1.6 * half]))
     ET.SubElement(
         world,

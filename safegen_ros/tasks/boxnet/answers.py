@@ -195,7 +195,7 @@ def coordinate(text: str, place: str, at: int) -> int:
     """
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise unreadable(f'{place}: {text.strip()[:20]!a} is no coordinate: write it as 1.25', at)
+        raise unreadable(f'{place}: {text.strip()[:20]!a} is not a coordinate: write 1.25', at)
     sign, whole, part = match[1], match[2].lstrip('0'), (match[3] or '').rstrip('0')
     if len(whole) > 4:
         raise unreadable(f'{place}: {text.strip()[:20]!a} is far outside of every map', at)

@@ -47,7 +47,7 @@ def state_of(task: Task, observed: Atoms) -> State:
     names += [short_name(object_name(n)) for n in range(len(task.targets))]
     if set(places) != set(names) or len(observed) != len(names):
         raise RobotError(
-            f'what is observed are not the places of {" ".join(names)}: look at the cell',
+            f'the observation does not have the places of {" ".join(names)}: look at the cell',
             ErrorCode.STATE_MISMATCH,
         )
     found = [places[name] for name in names]
@@ -76,10 +76,10 @@ def moves(task: Task, step: ConcurrentStep) -> Step:
 
 def _move(task: Task, action: Action, robots: dict[str, int]) -> Move:
     if action.action not in (MOVE, CARRY) or len(action.arguments) != 5:
-        raise refused(f'{str(action)[:80]} is no move: write (move robot0 x y x y), or carry')
+        raise refused(f'{str(action)[:80]} is not a move: write (move robot0 x y x y), or carry')
     name, *numbers = action.arguments
     if name not in robots:
-        raise refused(f'{name[:40]!a} is no robot of this map: use {" ".join(robots)}')
+        raise refused(f'{name[:40]!a} is not a robot of this map: use {" ".join(robots)}')
     x, y, u, v = numbers
     start, end = (_point(a, b, str(action)[:80]) for a, b in ((x, y), (u, v)))
     return task.move(robots[name], start, end, action.action == CARRY)

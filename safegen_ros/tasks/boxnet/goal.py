@@ -80,7 +80,7 @@ class BoxnetGoal(OtherWorld):
 
     @property
     def name(self) -> str:
-        """Of the task."""
+        """The name of the task."""
         return self.task.id
 
     @cached_property
@@ -131,7 +131,7 @@ class BoxnetGoal(OtherWorld):
     def rest(self, remaining: object) -> tuple[str, str]:
         """No domain, and the map from where its robots and objects are."""
         if not isinstance(remaining, Task):
-            raise TypeError(f'{remaining!r} is no map')
+            raise TypeError(f'{remaining!r} is not a map')
         return '', remaining.to_json()
 
     def conditions(self, state: Atoms) -> tuple[tuple[str, bool], ...]:
@@ -215,8 +215,8 @@ class BoxnetMonitor:
         """Takes in the state at first, and that after each step.
 
         Raises:
-            RobotError: two objects are at one place (`MONITOR_VIOLATION`), or it is another state
-                than that of the proof (`STATE_MISMATCH`).
+            RobotError: two objects are at one place (`MONITOR_VIOLATION`), or the state is not that
+                of the proof (`STATE_MISMATCH`).
         """
         moment = 'before step 1'
         state = state_of(self._task, observed)

@@ -18,7 +18,7 @@ LARGEST = 20
 """Cells along a side of the largest map, and objects of the fullest."""
 
 SPEED = 0.5
-"""Of the tip of an arm [cell/time]."""
+"""Speed of the tip of an arm [cell/time]."""
 
 
 class BoxnetError(SafegenError):
@@ -169,7 +169,7 @@ class Task:
 
     @property
     def side(self) -> int:
-        """Of a cell [cell / UNIT]."""
+        """The side of a cell [cell / UNIT]."""
         return UNIT
 
     @property

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of the fewest steps, with a proof that there is none of fewer where one is found.
+"""Plans of the fewest steps, with a proof of that where one is found.
 
 The number of steps is raised until a plan is found. The search goes forward over carries only: that
 an arm goes to where an object will be is put into an earlier step once the object is carried from

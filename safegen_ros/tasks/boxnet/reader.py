@@ -61,7 +61,7 @@ def task_of(text: str, source: str) -> Task:
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise BoxnetError(f'{source}: is not JSON: {error}: name a task in JSON') from error
     if not isinstance(values, dict) or not values.keys() >= set(_FIELDS):
-        raise BoxnetError(f'{source}: is no task: give the fields {" ".join(_FIELDS)}')
+        raise BoxnetError(f'{source}: is not a task: give the fields {" ".join(_FIELDS)}')
     if not isinstance(values['id'], str) or not values['id'].isprintable():
         raise BoxnetError(f'{source}: id: must be a text')
     for name in ('width', 'height'):

@@ -27,7 +27,7 @@ from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text
 FORM = 0.1
 SOLVED = 1.0
 STEP = 0.1
-"""Of each step above the length of the reference."""
+"""Penalty of each step above the length of the reference."""
 
 
 def reward(judged: Judged, reference_steps: int | None) -> float:

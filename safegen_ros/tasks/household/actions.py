@@ -138,7 +138,7 @@ def _target(words: str, known: Collection[str]) -> tuple[str, bool, str]:
     if written not in classes:
         near = get_close_matches(written, classes, n=1, cutoff=_CLOSE)
         if not near:
-            return '', False, f'{written[:40]!a} is no class of objects'
+            return '', False, f'{written[:40]!a} is not a class of objects'
         written = near[0]
     kind = classes[written]
     if number:
@@ -188,7 +188,7 @@ def read_answer(text: str) -> AgentAnswer:
     except (ValueError, RecursionError) as error:
         raise AgentAnswerError('the JSON object in the answer cannot be read') from error
     if not isinstance(value, dict):
-        raise AgentAnswerError('the answer is no JSON object')
+        raise AgentAnswerError('the answer is not a JSON object')
     action = value.get('action', value.get('act'))
     think = value.get('think', '')
     if not isinstance(action, str) or not isinstance(think, str):

@@ -46,7 +46,7 @@ def action_of(world: HouseholdWorld, together: ConcurrentStep) -> HouseholdActio
     [(name, arguments)] = together
     ids = {object_name(each): each for each in world.things}
     if name not in _VERBS or len(arguments) > 1 or any(each not in ids for each in arguments):
-        raise refused(f'{str(together[0])[:80]} is no action with an object of this household')
+        raise refused(f'{str(together[0])[:80]} is not an action with an object of this household')
     return HouseholdAction(_VERBS[name], *(ids[each] for each in arguments))
 
 

@@ -103,7 +103,7 @@ def _values(text: str, source: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise HouseholdError(f'{source}: is no JSON: {error}: name a task, or send JSON') from error
+        raise HouseholdError(f'{source}: is not JSON: {error}: name a task or send JSON') from error
     if not isinstance(values, dict) or 'task' not in values or not values.keys() <= set(_KEYS):
         raise HouseholdError(f'{source}: give task, and perhaps {" ".join(_KEYS[1:])}')
     done = values.get('done', [])
@@ -142,7 +142,7 @@ class HouseholdGoal(OtherWorld):
 
     @property
     def name(self) -> str:
-        """Of the task."""
+        """The name of the task."""
         return self.task.id
 
     @cached_property
@@ -209,7 +209,7 @@ class HouseholdGoal(OtherWorld):
     def rest(self, remaining: object) -> tuple[str, str]:
         """No domain, and the task with the actions that were taken."""
         if not isinstance(remaining, tuple):
-            raise TypeError(f'{remaining!r} are no actions')
+            raise TypeError(f'{remaining!r} are not actions')
         values = {
             'task': json.loads(self.asked),
             'setting': self.setting.name,

@@ -101,7 +101,7 @@ def check_class(value: Placed, *, groups: bool = False) -> str:
     """
     name = value.text('a class')
     if not (members(name) if groups else name in kinds()):
-        raise value.error(f'{name[:40]!a} is no class of objects', 'see kinds.yaml')
+        raise value.error(f'{name[:40]!a} is not a class of objects', 'see kinds.yaml')
     return name
 
 
@@ -118,7 +118,7 @@ def _kind(name: str, value: Placed) -> ObjectKind:
         found = [each.text(key) for each in given[key].items(key)] if key in given else []
         for word in found:
             if known and word not in known:
-                raise given[key].error(f'{word!a} is no flag', f'flags are {" ".join(known)}')
+                raise given[key].error(f'{word!a} is not a flag', f'flags are {" ".join(known)}')
         return tuple(found)
 
     def text(key: str) -> str:

@@ -125,7 +125,7 @@ class LiteralWatch:
         for each in objects:
             name, kind = object_name(each['objectId']), each['objectType']
             if self._classes.get(name) != kind:
-                reason = 'is none of the objects at first or of their pieces'
+                reason = 'is not one of the objects at first or of their pieces'
             elif seen.setdefault(name, each['objectId']) != each['objectId']:
                 reason = f'has the same name in PDDL as {seen[name]!a}'
             else:

@@ -72,7 +72,7 @@ class RunOptions:
         setting = setting_named(self.setting)
         if setting is None:
             raise HouseholdError(
-                f'{self.setting!r} is no setting: give PO, FO, "IPC (PO)" or "IPC (FO)"'
+                f'{self.setting!r} is not a setting: give PO, FO, "IPC (PO)" or "IPC (FO)"'
             )
         proposed = propose(task.instruction) if self.propose else ()
         advice = tuple(rule.words for rule in proposed)
@@ -98,7 +98,7 @@ def clean_task(name: str) -> HouseholdTask:
         HouseholdError: there is no such task.
     """
     if name not in clean_tasks():
-        raise HouseholdError(f'{name!r} is no task: give one of {" ".join(clean_tasks())}')
+        raise HouseholdError(f'{name!r} is not a task: give one of {" ".join(clean_tasks())}')
     return clean_tasks()[name]
 
 
@@ -186,10 +186,10 @@ def _values(path: Path) -> dict[str, Any]:
         values = json.loads(read_text(path, 'run'))
     except (ValueError, RecursionError) as error:
         raise HouseholdError(
-            f'{path}: is no JSON: give a file of safegen bench household run'
+            f'{path}: is not JSON: give a file of safegen bench household run'
         ) from error
     if not isinstance(values, dict) or values.keys() != _FIELDS.keys():
-        raise HouseholdError(f'{path}: is no run: its keys must be {" ".join(_FIELDS)}')
+        raise HouseholdError(f'{path}: is not a run: its keys must be {" ".join(_FIELDS)}')
     for key, kind in _FIELDS.items():
         if type(values[key]) is not kind:
             raise HouseholdError(f'{path}: {key} must be of type {kind.__name__}: correct it')

@@ -82,7 +82,7 @@ def read_scene(text: str, name: str) -> HouseholdWorld:
             raise read.error(f'{key} is missing', 'add it')
     room = given['room'].text('room')
     if room not in ROOM_KINDS:
-        raise given['room'].error(f'{room!a} is no room', f'rooms are {", ".join(ROOM_KINDS)}')
+        raise given['room'].error(f'{room!a} is not a room', f'rooms are {", ".join(ROOM_KINDS)}')
     reader = _Reader()
     for number, viewpoint in enumerate(given['viewpoints'].items('viewpoints')):
         reader.begin(number, viewpoint)
@@ -170,7 +170,7 @@ def _liquid(given: Mapping[str, Placed]) -> str:
         return ''
     liquid = given['fillLiquid'].text('fillLiquid')
     if liquid not in LIQUIDS:
-        raise given['fillLiquid'].error(f'{liquid[:40]!a} is no liquid', ' '.join(LIQUIDS))
+        raise given['fillLiquid'].error(f'{liquid[:40]!a} is not a liquid', ' '.join(LIQUIDS))
     return liquid
 
 

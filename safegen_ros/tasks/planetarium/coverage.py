@@ -86,7 +86,7 @@ def _kind_left_out(text: str, problem: Problem, used: set[str]) -> str:
             continue
         found = re.search(rf'(?<![\w-])((?:all|every|each)\s+(?:of\s+)?(?:the\s+)?)?{word}\b', text)
         if found and not (members <= used if found[1] else members & used):
-            return f'the request says {found[0]!r}, and no goal or constraint of it speaks of ' + (
+            return f'the request says {found[0]!r}, and no goal or constraint of it names ' + (
                 f'{min(members - used)!r}' if found[1] else 'one'
             )
     return ''

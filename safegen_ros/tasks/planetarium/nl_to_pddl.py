@@ -5,8 +5,8 @@
 The model only proposes. What it writes is read by the grammar of PDDL, must have a plan, and is
 shown back in canonical words that read back as the same problem. Constraints that were given
 formally are part of every problem, whatever the model writes; it can add to them and leave out
-none. So are rules in the words of `docs/constraints.md`, which are read by their grammar. A request
-that is understood in two ways that are not equivalent ends in a question.
+none. Rules in the words of `docs/constraints.md` are part of it, too; their grammar reads them. A
+request that is understood in two ways that are not equivalent ends in a question.
 """
 
 from __future__ import annotations

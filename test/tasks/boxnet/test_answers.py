@@ -46,7 +46,7 @@ BAD = {
     'step': ('[3]', Finding.UNPARSEABLE, 'step 1: is a number'),
     'value': ('[{"Robot 0": true}]', Finding.UNPARSEABLE, 'Robot 0: is not a move'),
     'flag': ('[{"Robot 0": "[1, 1] -> [1, 1], maybe"}]', Finding.UNPARSEABLE, 'is not a move'),
-    'NaN': ('[{"Robot 0": "[NaN, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, "'NaN' is no coord"),
+    'NaN': ('[{"Robot 0": "[NaN, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'is not a coord'),
     'bare NaN': ('[{"Robot 0": NaN}]', Finding.UNPARSEABLE, 'NaN is not a number'),
     'huge': ('[{"Robot 0": "[9e99, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'no coordinate'),
     'far': ('[{"Robot 0": "[99999, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'far outside'),

@@ -256,7 +256,7 @@ def _check(world: HouseholdWorld) -> None:
     ('text', 'what'),
     [
         ('room: kitchen', 'viewpoints is missing'),
-        ('room: cellar\nviewpoints: []', 'is no room'),
+        ('room: cellar\nviewpoints: []', 'is not a room'),
         ('room: kitchen\nviewpoints: []', 'without viewpoints'),
         ('room: kitchen\nviewpoints: [[Knife]]', 'begins with a receptacle'),
         ('room: kitchen\nviewpoints: [[Throne]]', 'no class'),

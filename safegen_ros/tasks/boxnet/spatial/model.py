@@ -81,7 +81,7 @@ class SpatialTask(Task):
 
     @cached_property
     def side(self) -> int:
-        """Of a cell [um]."""
+        """The side of a cell [um]."""
         return round(self.family.cell * UNIT)
 
     @cached_property
@@ -224,7 +224,7 @@ class SpatialMap:
 
     @property
     def side(self) -> int:
-        """Of a cell [um]."""
+        """The side of a cell [um]."""
         return round(FAMILIES[self.arm].cell * UNIT)
 
     @property

@@ -91,7 +91,7 @@ class Bounds:
         return min((known[end] + (known[end] == 0) for end in ends), default=FAR)
 
     def of(self, state: State) -> int:
-        """Of a state."""
+        """The heuristic of a state."""
         ready = [self.task.aligned(state, tip) for tip in state.tips]
         most = 0
         needed: dict[int, int] = {}

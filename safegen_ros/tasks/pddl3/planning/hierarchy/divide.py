@@ -180,7 +180,7 @@ class _Conquest:
         verdict = Validator(self._problem).verify(plan)  # which knows nothing of the parts
         if not verdict.ok:
             raise SafegenError(
-                f'the shield followed the parts to the goal, and the validator says of the whole '
+                f'the shield followed the parts to the goal, and the verdict on the whole plan is '
                 f'{verdict.category.name}: {verdict.reason}',
                 ErrorCode.PLAN_REFUSED,
             )
