@@ -67,8 +67,8 @@ def test_given_arguments_become_typed_overrides_of_the_right_node(tmp_path):
         ({'seed': '1.5'}, 'is not a number'),
         ({'real_time_factor': 'nan'}, 'outside 0.0 to 100.0'),
         ({'real_time_factor': 101}, 'outside 0.0 to 100.0'),
-        ({'log_level': 'loud'}, 'none of: debug, info'),
-        ({'log_level': ''}, 'none of: debug, info'),
+        ({'log_level': 'loud'}, 'not one of: debug, info'),
+        ({'log_level': ''}, 'not one of: debug, info'),
         ({'cell': 'table'}, "argument cell: 'table' is not one of: twin, symbolic"),
         ({'namespace': 'a b'}, 'not a ROS name'),
         ({'namespace': 'x/../y'}, 'not a ROS name'),
@@ -104,8 +104,8 @@ def test_mycobot_is_the_same_stack_with_the_real_arm():
 @pytest.mark.parametrize(
     ('values', 'words'),
     [
-        ({'transport': 'bluetooth'}, 'none of: serial, tcp'),
-        ({'world': 'seen'}, 'none of: assumed, perceived'),
+        ({'transport': 'bluetooth'}, 'not one of: serial, tcp'),
+        ({'world': 'seen'}, 'not one of: assumed, perceived'),
         ({'baud': 300}, 'outside 9600 to 4000000'),
         ({'tcp_port': 0}, 'outside 1 to 65535'),
         ({'speed_limit': 1.5}, 'outside 0.01 to 1.0'),

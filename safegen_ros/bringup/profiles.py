@@ -198,7 +198,7 @@ def _nodes(args: Mapping[str, str]) -> tuple[NodeSpec, ...]:
     def node(name: str) -> NodeSpec:
         arm = real and name == 'executor'
         files = (args['params_file'], args['arm_file'] if arm else '')
-        # At the real arm a parameter that is not in force is no matter of a warning.
+        # At the real arm a parameter that is not in force needs more than a warning.
         forced: dict[str, ParameterValue] = {'cell': ARM_CELL} if arm else {}
         if real:
             forced['refuse_unknown_parameters'] = True

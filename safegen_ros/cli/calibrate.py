@@ -150,7 +150,7 @@ def _millimetres(word: str) -> float:
     try:
         return float(word) / 1000
     except ValueError:
-        raise RobotError(f'{word!r} is no number of millimetres') from None
+        raise RobotError(f'{word!r} is not a number of millimetres') from None
 
 
 def _slow(scene: Scene) -> Scene:

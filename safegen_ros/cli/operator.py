@@ -143,7 +143,7 @@ def release_tool(namespace: str, as_json: bool) -> int:
         found = stacks_elsewhere(client.node, place)
     if answer is None:
         raise SafegenError(
-            f'no executor is there to let go, in namespace {place} of ROS_DOMAIN_ID '
+            f'no executor to release the tool in namespace {place} of ROS_DOMAIN_ID '
             f'{current_domain()}{found}: start the stack first',
             ErrorCode.SERVER_LOST,
         )
@@ -166,7 +166,7 @@ def call_set_up(place: str) -> Any:
         answer = _call(client, 'blocks_set_up')
     if answer is None:
         raise SafegenError(
-            f'no executor is there to be told, in namespace {place} of ROS_DOMAIN_ID '
+            f'no executor answers in namespace {place} of ROS_DOMAIN_ID '
             f'{current_domain()}: start the stack first',
             ErrorCode.SERVER_LOST,
         )

@@ -76,7 +76,7 @@ def rules(
     from safegen_ros.language.rule_files import gather_rules
 
     if model and not texts:
-        raise typer.BadParameter('there is no RULE that it could read', param_hint='--model')
+        raise typer.BadParameter('there is no RULE to read', param_hint='--model')
 
     def whole() -> int:
         task = read_task(find_problem(problem), domain, format=read_as, any_name=any_name)

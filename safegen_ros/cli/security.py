@@ -39,7 +39,7 @@ def new_key(
     try:
         pair = new_key(path)
     except FileExistsError:
-        raise SafegenError(f'{path}: there is such a key already: choose another name') from None
+        raise SafegenError(f'{path}: the key exists already: choose another name') from None
     except OSError as error:
         raise SafegenError(f'{path}: the key cannot be made: {error.strerror}') from error
     typer.echo(f'{name} {roles} {pair.public.text}')

@@ -144,7 +144,7 @@ def _task(record: RunRecord) -> Iterator[tuple[str, str]]:
         for title, text in recorded_task(record).summary():
             yield title.capitalize(), text
     except SafegenError as error:
-        yield 'Task', f'cannot be read any more: {error.message}'
+        yield 'Task', f'can no longer be read: {error.message}'
         yield '', record.task.problem
 
 

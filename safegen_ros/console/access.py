@@ -94,7 +94,7 @@ class Gate:
         """Refuses an address that others reach without a token."""
         if not is_loopback(self.host) and not self.token:
             raise SafegenError(
-                f'the console at {self.host} could be used by everybody who reaches this address: '
+                f'the console at {self.host} is open to every user of this address: '
                 'name a file with a token (--token-file), or leave the host at 127.0.0.1'
             )
         if self.token and len(self.token) < MIN_TOKEN:

@@ -241,8 +241,7 @@ class StackLink:
         service, lost = self._stop, ErrorCode.SERVER_LOST
         if not service.wait_for_service(timeout_sec=THERE_S):
             raise SafegenError(
-                'no executor is there to stop: if something moves, use the emergency stop of the '
-                'arm',
+                'no executor to stop: if something moves, use the emergency stop of the arm',
                 lost,
             )
         future = service.call_async(Trigger.Request())

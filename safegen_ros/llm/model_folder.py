@@ -141,7 +141,7 @@ def chosen_device(torch: Any, wanted: str) -> str:
     if wanted == 'auto':
         return 'cuda' if torch.cuda.is_available() else 'cpu'
     if wanted.startswith('cuda') and not torch.cuda.is_available():
-        raise BackendError('device cuda was asked for and torch finds no GPU: use device cpu')
+        raise BackendError('device cuda needs a GPU, and torch finds none: use device cpu')
     return wanted
 
 

@@ -196,7 +196,7 @@ class OpenAIBackend(AnsweringBackend):
         packed = response.headers.get('content-encoding', 'identity')
         if packed != 'identity':
             raise self._errors.error(
-                f'the answer is packed ({self._errors.clean(packed)}), which was not asked for',
+                f'the answer is packed ({self._errors.clean(packed)}), which was not requested',
                 'switch compression off',
             )
 
@@ -230,9 +230,7 @@ class OpenAIBackend(AnsweringBackend):
                 event = _next(events)
                 clock.check()
                 if any(ask.too_long for ask in asks):
-                    raise self._errors.error(
-                        'the answer has no end', 'look into the log of the server'
-                    )
+                    raise self._errors.error('the answer has no end', 'read the log of the server')
                 if event and isinstance(event, str) and on_text is not None:
                     on_text(event)
                 elif isinstance(event, tuple):
@@ -342,7 +340,7 @@ class OpenAIBackend(AnsweringBackend):
         except (ValueError, RecursionError) as error:
             said = self._errors.clean(str(error))
             raise self._errors.error(
-                f'the answer is not JSON ({said})', 'look whether a proxy stands between'
+                f'the answer is not JSON ({said})', 'check for a proxy in between'
             ) from error
         put(reader.rest())
         return reader.completions()

@@ -155,7 +155,7 @@ class AnswerReader:
         if not self._choices or not all(c.ended for c in self._choices.values()):
             raise self._errors.error(
                 'the stream ended in the middle of the answer',
-                'look whether the server stopped or ran out of memory',
+                'check whether the server stopped or ran out of memory',
             )
         return self._take(sorted(self._choices))
 
@@ -203,7 +203,7 @@ class AnswerReader:
         if finish not in FINISHED:
             raise self._errors.error(
                 f'the answer ended for another reason ({self._errors.clean(finish)})',
-                'ask a model that answers in plain text',
+                'use a model that answers in plain text',
             )
         # A model that says nothing but its end mark has answered; one that is cut off has not.
         # Of several answers the tokens of each are not told.

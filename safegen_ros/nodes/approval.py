@@ -335,7 +335,7 @@ class Approver:
         """
         lost = ErrorCode.SERVER_LOST
         if not self._client.wait_for_service(timeout_sec=timeout_s):
-            raise SafegenError('no planner is there to be told: start the stack', lost)
+            raise SafegenError('no planner answers: start the stack', lost)
         request = Approve.Request(digest=digest, approve=approve, by=by, reason=reason)
         pending, pair = self._pending, operator_key()
         if pair is not None and pending is not None and pending.digest == digest:

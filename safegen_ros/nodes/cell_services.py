@@ -141,7 +141,7 @@ class KnownWorld:
         self._require_idle()
         if (assumed := self.assumed) is None:
             raise SafegenError(
-                'nothing to say here: the blocks are measured, or placed by a simulator'
+                'nothing to confirm: the blocks are measured, or placed by a simulator'
             )
         assumed.confirm()
         said = 'the next goal begins with the blocks as its task has them'

@@ -269,7 +269,7 @@ class RemoteExecutor:
             sent_goal = self._sender.send(request, progress, execution)
         except SafegenError as error:
             raise SafegenError(
-                f'the executor does not take the plan: {error.message}', _UNAVAILABLE
+                f'the executor does not accept the plan: {error.message}', _UNAVAILABLE
             ) from error
         with sent_goal:
 
@@ -346,7 +346,7 @@ class CurrentWorld:
         if differ:
             raise SafegenError(
                 f'the objects of the task are not those of the last known world: '
-                f'{" ".join(differ)} only here or only there: name just the objects that there are',
+                f'{" ".join(differ)} only here or only there: name just the objects of the world',
                 ErrorCode.STATE_MISMATCH,
             )
         return conversions.remaining_to_msg(replace(problem, init=state), read)

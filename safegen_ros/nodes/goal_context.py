@@ -121,7 +121,7 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
             if not self.lost or self.deadline.cancelled():
                 raise
             raise Canceled(
-                f'{self.lost}, and nothing was planned or moved for it any more',
+                f'{self.lost}, and nothing more was planned or moved for it',
                 ErrorCode.PLANNING_CANCELED,
             ) from error
 

@@ -232,7 +232,7 @@ def _common(file: Path, data: Mapping[str, Any], arm: bool) -> tuple[str, bool, 
     if not isinstance(reason, str):
         raise ValueError(f'{file}: reason is not a text')
     if type(count) is not int or not 0 <= count < 2**31:
-        raise ValueError(f'{file}: count is no number of stops')
+        raise ValueError(f'{file}: count is not a number of stops')
     if isinstance(since, bool) or not isinstance(since, int | float) or not 0 <= since < 2**31:
         raise ValueError(f'{file}: time is not a time')
     return _printable(reason[:MAX_REASON]), arm, count, float(since)

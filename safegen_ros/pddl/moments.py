@@ -137,7 +137,7 @@ def plan_of_steps(steps: Sequence[Sequence[Step]]) -> Plan:
         moment = moment_of(step)
         if moment is None or moment.time <= last:
             raise _refused(
-                f'step {number} is no later moment of a plan with times: send moments in their '
+                f'step {number} is not a later moment of a plan with times: send moments in their '
                 'order, each as one step'
             )
         last = moment.time

@@ -56,7 +56,7 @@ def level_names(strategy: str) -> tuple[str, ...]:
         match = _NAME.fullmatch(name)
         if match is None or int(match[1] or 1) > MOST:
             raise SafegenError(
-                f'strategy {strategy[:80]!a}: {name[:40]!a} is no planner: name one or more of '
+                f'strategy {strategy[:80]!a}: {name[:40]!a} is not a planner: name one or more of '
                 f'{", ".join(LEVELS)} with commas between them, N from 1 to {MOST}',
                 ErrorCode.UNKNOWN_STRATEGY,
             )

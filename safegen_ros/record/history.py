@@ -136,7 +136,7 @@ def _named(root: Path, name: str) -> ListedRun:
         return found[0]
     if found:
         names = ' '.join(run.name for run in found[:5])
-        raise RecordError(f'{name!r} is a part of {len(found)} runs: say which of {names}')
+        raise RecordError(f'{name!r} is a part of {len(found)} runs: name one of {names}')
     path = Path(name)
     if name and path.is_dir():
         return ListedRun(path.resolve(), load_run(path.resolve()))
@@ -191,7 +191,7 @@ def recorded_task(record: RunRecord) -> ActionTask:
     """The task of a run, read again from its text.
 
     Raises:
-        SafegenError: it cannot be read any more, as when a built-in domain is gone.
+        SafegenError: it can no longer be read, as when a built-in domain is gone.
     """
     return task_of(record.task)
 

@@ -105,7 +105,7 @@ def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
     """Finds every verdict of a run again: for each attempt, and for the plan that was proved.
 
     Raises:
-        SafegenError: the task cannot be read any more, or a step-by-step run did not take the
+        SafegenError: the task can no longer be read, or a step-by-step run did not take the
             steps that are recorded.
     """
     if not record.attempts and record.verdict == NO_VERDICT:
@@ -278,7 +278,7 @@ def why_not_executed(record: RunRecord) -> str:
     """Why a run cannot be executed again; empty when it can.
 
     Raises:
-        SafegenError: the task cannot be read any more.
+        SafegenError: the task can no longer be read.
     """
     if not record.steps and not record.steps_done:
         return 'nothing was executed'
@@ -302,7 +302,7 @@ def reexecute(record: RunRecord, scene: Scene) -> ExecutionCheck:
         record: the run; `why_not_executed` says nothing of it.
 
     Raises:
-        SafegenError: the task cannot be read any more.
+        SafegenError: the task can no longer be read.
     """
     task = recorded_task(record)
     if record.cell == TWIN and task.problem is not None:

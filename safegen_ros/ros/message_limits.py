@@ -71,7 +71,7 @@ def cleaned(value: _Value) -> _Value:
     What is not a message, text or list stays as it is.
     """
     if isinstance(value, str):
-        return unhidden(value)  # type: ignore[return-value]  # a text is no other type
+        return unhidden(value)  # type: ignore[return-value]  # a text stays a text
     if isinstance(value, list):
         value[:] = map(cleaned, value)
     elif hasattr(value, 'get_fields_and_field_types'):

@@ -275,7 +275,7 @@ def test_a_bad_file_is_refused_before_anything_starts(
             'is not the one that this robot cell executes',
         ),
         (SMALL, ('--format', 'jsn'), "did you mean 'json'?"),
-        (SMALL, ('--strategy', 'model, magic'), "'magic' is no planner"),
+        (SMALL, ('--strategy', 'model, magic'), "'magic' is not a planner"),
         (SMALL, ('--feedback', 'loud'), "feedback 'loud' is not known"),
     ],
     ids=['seven', 'clear', 'model', 'domain', 'format', 'strategy', 'feedback'],

@@ -143,7 +143,7 @@ def test_the_planning_loop_is_measured_by_strategy(
         (('model', '--model', 'MODEL', '--domain', 'harbour'), 'no problem of harbour'),
         (('controls', '--model', 'MODEL'), 'copying needs the training rows'),
         (('table3', '--model', 'http://127.0.0.1:9/v1#toy'), 'needs the folder of a model'),
-        (('table4', '--strategy', 'magic'), "'magic' is no planner"),
+        (('table4', '--strategy', 'magic'), "'magic' is not a planner"),
         (('safety', '--feedback', 'loud'), "feedback 'loud' is not known"),
     ],
 )

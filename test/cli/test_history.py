@@ -225,7 +225,7 @@ def test_a_run_that_is_none_or_broken_is_an_error_in_a_line(
     (runs / THIRD / JOURNAL).unlink()
     for name, words in (
         ('moon', f"there is no run 'moon' in {runs}: the newest are {THIRD}"),
-        ('2026', 'is a part of 3 runs: say which of'),
+        ('2026', 'is a part of 3 runs: name one of'),
         (SECOND, 'is empty: its process ended before it wrote anything'),
         (THIRD, 'there is no journal in this folder'),
     ):

@@ -80,7 +80,7 @@ def test_where_nobody_has_a_plan_nothing_moves(
     ('arguments', 'message'),
     [
         (('nowhere.pddl',), 'nowhere.pddl'),
-        ((EXAMPLE, '--strategy', 'luck'), "'luck' is no planner"),
+        ((EXAMPLE, '--strategy', 'luck'), "'luck' is not a planner"),
         ((EXAMPLE, '--cell', 'table'), "'table' is not a cell"),
     ],
 )

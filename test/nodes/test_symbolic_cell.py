@@ -170,7 +170,7 @@ def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> No
     ('node', 'setting', 'message'),
     [
         ('executor', 'cell:=table', "'table' is not one of: twin, symbolic"),
-        ('planner', 'strategy:=model,luck', "'luck' is no planner: name one or more of model"),
+        ('planner', 'strategy:=model,luck', "'luck' is not a planner: name one or more of model"),
         ('planner', 'feedback:=praise', "parameter feedback: 'praise' is not one of: binary"),
     ],
 )

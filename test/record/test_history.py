@@ -160,7 +160,7 @@ def test_a_run_is_found_by_what_is_its_own(tmp_path: Path, name: str, found: str
 @pytest.mark.parametrize(
     ('name', 'words'),
     [
-        ('2026', 'is a part of 2 runs: say which of 20260102T000000Z-bbbb'),
+        ('2026', 'is a part of 2 runs: name one of 20260102T000000Z-bbbb'),
         ('moon', "there is no run 'moon' in .*: the newest are 20260102T000000Z-bbbb"),
         ('', 'there is no run'),
     ],

@@ -132,4 +132,4 @@ def test_what_cannot_be_carried_out_says_why(record: RunRecord) -> None:
     assert why_not_executed(record) == ''
     assert why_not_executed(replace(record, steps=(), steps_done=0)) == 'nothing was executed'
     unproved = replace(record, verdict=record.attempts[1].verdict)
-    assert 'no plan that was proved' in why_not_executed(unproved)
+    assert 'the executed plan was not proved' in why_not_executed(unproved)

@@ -254,7 +254,7 @@ def test_a_run_that_is_cut_off_or_has_no_plan_is_told_as_such(tmp_path: Path) ->
     assert '… Still going on' in page.text
     lost = dataclasses.replace(record, task=dataclasses.replace(record.task, problem='(define'))
     page = _check(share_html(folder, KeptRun(lost, kept.entries, RunState.ENDED)))
-    assert 'This task cannot be read any more' in page.text
+    assert 'This task can no longer be read' in page.text
 
 
 def test_a_request_that_was_not_understood_has_no_empty_name(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_person_finds_a_tool_that_is_longer_than_the_scene_says(
     assert list(measured.slots) == ['s1']
     assert measured.slots['s1'] == pytest.approx((SCENE.slots[0].x, SCENE.slots[0].y), abs=0.002)
     said = capsys.readouterr().out
-    for complaint in ("'up 5' is not a command", 'at most 20 mm', "'-x' is no number"):
+    for complaint in ("'up 5' is not a command", 'at most 20 mm', "'-x' is not a number"):
         assert complaint in said
 
 

@@ -264,7 +264,7 @@ def solve_job(job: SolverJob) -> SolverOutcome:
 
 def main() -> None:
     """Entry point; ends with its input."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed is no answer
+    answers, sys.stdout = sys.stdout, sys.stderr  # other output is not an answer
     solve(kits()['blocksworld'].problem(0).problem)  # imports and caches
     for line in sys.stdin:
         answers.write(f'{solve_job(SolverJob(**json.loads(line))).to_json()}\n')

@@ -64,7 +64,7 @@ class WorldFrame:
 
 
 def problem_of(record: RunRecord) -> Problem | None:
-    """The problem of a run; None where it is not PDDL, or cannot be read any more."""
+    """The problem of a run; None where it is not PDDL, or can no longer be read."""
     return _problem(record.task)
 
 

@@ -147,7 +147,7 @@ def _lines(record: RunRecord) -> list[str]:
     try:
         lines = recorded_task(record).summary()
     except SafegenError as error:
-        return [f'This task cannot be read any more: {error.message}']
+        return [f'This task can no longer be read: {error.message}']
     return [f'{title}: {text}'.removeprefix(': ') for title, text in lines][:MOST_RULES]
 
 

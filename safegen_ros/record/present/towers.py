@@ -121,7 +121,7 @@ def wanted_towers(problem: Problem) -> tuple[tuple[str, ...], ...]:
     piles = _piles({*(atom for atom in wanted if atom[0] == 'on'), *lowest})
     drawn = [name for pile in piles for name in pile]
     supported = [atom[1] for atom in wanted if atom[0] in ('on', 'on-table')]
-    # What contradicts itself, such as a block on two others, is no tower.
+    # What contradicts itself, such as a block on two others, is not a tower.
     if sorted(drawn) != sorted(named) or len(set(supported)) < len(supported):
         return ()
     order = [*problem.objects]

@@ -254,7 +254,7 @@ class Session:
     def _run(self, request: Run, arm: Arm) -> None:
         data = request.program.encode('utf-8')
         if hashlib.sha256(data).hexdigest() != request.sha256:
-            raise AgentError('digest_mismatch', 'the program is not what was meant: send it again')
+            raise AgentError('digest_mismatch', 'the program and its digest differ: send it again')
         program = parse_program(data, self._models[self._kind])
 
         def done(count: int) -> None:

@@ -223,7 +223,9 @@ class AgentArm(Closing, ProgramArm):
         try:
             return read(Fields({op: answer}))
         except FieldError as error:
-            raise RobotError(f'the agent answers what cannot be: {error}: look at it') from error
+            raise RobotError(
+                f'the answer of the agent is impossible: {error}: look at it'
+            ) from error
 
     def _act(self, request: dict[str, Any], timeout_s: float) -> None:
         """Asks for what moves the arm or its tool; a fault of the arm stays until `rearm`."""

@@ -55,7 +55,7 @@ class ViewedCell:
         if others:
             raise RobotError(
                 f'the blocks on the table are not those of the task: {" ".join(sorted(others))} '
-                'is only there or only here: send a task with the blocks that there are',
+                'is only there or only here: send a task with the blocks on the table',
                 ErrorCode.UNSUPPORTED_SCENE,
             )
         self._prior, self._seen = _supports(init), set()
@@ -114,7 +114,7 @@ class ViewedCell:
         hidden = sorted((self._watched | set(names)) & set(self.unseen))
         if hidden:
             raise RobotError(
-                f'{" ".join(hidden)} is out of view, and nothing is moved on a guess: work on the '
+                f'{" ".join(hidden)} is out of view, and nothing moves on a guess: work on the '
                 'task step by step, which looks first',
                 ErrorCode.UNSUPPORTED_SCENE,
             )

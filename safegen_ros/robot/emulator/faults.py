@@ -43,7 +43,7 @@ KNOBS: dict[str, Knob] = {
     'servo_error': Knob(2, 1, 6, 'the servo of this joint stops and reports an error'),
     'limit_stop': Knob(3, 1, 6, 'this joint stops as at a limit, with its error code'),
     'power_off': Knob(1.0, 1.0, 1.0, 'the servos lose power'),
-    'silent': Knob(1.0, 1.0, 1.0, 'it does and answers nothing any more'),
+    'silent': Knob(1.0, 1.0, 1.0, 'it stops and answers nothing'),
     'unplugged': Knob(1.0, 1.0, 1.0, 'the port is gone'),
 }  # fmt: skip
 

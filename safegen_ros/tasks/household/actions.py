@@ -166,7 +166,7 @@ class AgentAnswer:
 
 
 class AgentAnswerError(ValueError):
-    """A text that is no answer; the message is for the model."""
+    """A text that is not an answer; the message is for the model."""
 
 
 def read_answer(text: str) -> AgentAnswer:

@@ -76,7 +76,7 @@ def test_a_model_that_fails_is_no_figure(problems: list[TestProblem]) -> None:
 
     with pytest.raises(BackendError, match='server is down'):
         planned(scripted(broken), 'model, search', problems[:1])
-    with pytest.raises(SafegenError, match="'magic' is no planner") as caught:
+    with pytest.raises(SafegenError, match="'magic' is not a planner") as caught:
         planned(scripted(right), 'magic', problems[:1])
     assert caught.value.code is ErrorCode.UNKNOWN_STRATEGY
 

@@ -48,7 +48,7 @@ BAD = {
     'flag': ('[{"Robot 0": "[1, 1] -> [1, 1], maybe"}]', Finding.UNPARSEABLE, 'is not a move'),
     'NaN': ('[{"Robot 0": "[NaN, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'is not a coord'),
     'bare NaN': ('[{"Robot 0": NaN}]', Finding.UNPARSEABLE, 'NaN is not a number'),
-    'huge': ('[{"Robot 0": "[9e99, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'no coordinate'),
+    'huge': ('[{"Robot 0": "[9e99, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'not a coordinate'),
     'far': ('[{"Robot 0": "[99999, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'far outside'),
     'fine': ('[{"Robot 0": "[0.1234567, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'decimals'),
     'digits': ('[{"Robot 0": "[\u0661, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'no coord'),

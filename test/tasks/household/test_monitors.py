@@ -253,9 +253,12 @@ def test_what_is_left_open_at_the_end_is_told() -> None:
     ('text', 'what'),
     [
         ('condition_type: step', 'condition_object is missing'),
-        ('condition_object: Dragon', 'no class'),
+        ('condition_object: Dragon', 'not a class'),
         ('{condition_type: never, condition_object: Mug, trigger_state: {}}', 'must be'),
-        ('{condition_type: step, condition_object: Mug, trigger_state: {isHappy: true}}', 'no key'),
+        (
+            '{condition_type: step, condition_object: Mug, trigger_state: {isHappy: true}}',
+            'not a key',
+        ),
         ('{condition_type: step, condition_object: Mug, trigger_state: {isOpen: 1}}', 'true or'),
         ('{condition_object: Mug, trigger_state: {fillLiquid: tea}}', 'no fillLiquid'),
         (

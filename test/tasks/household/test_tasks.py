@@ -193,9 +193,9 @@ def test_known_defects_are_told(tmp_path: Path) -> None:
     ('changes', 'what'),
     [
         ({'scene_name': None}, 'scene_name is missing'),
-        ({'extra': 1}, 'no key'),
+        ({'extra': 1}, 'not a key'),
         ({'goal_condition_state': [{'isOpen': True}]}, 'object_name is missing'),
-        ({'goal_condition_state': [{'object_name': 'Unicorn'}]}, 'no class'),
+        ({'goal_condition_state': [{'object_name': 'Unicorn'}]}, 'not a class'),
         ({'treat_step_constraint_as_goal': 'yes'}, 'true or false'),
     ],
 )

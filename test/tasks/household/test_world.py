@@ -259,10 +259,10 @@ def _check(world: HouseholdWorld) -> None:
         ('room: cellar\nviewpoints: []', 'is not a room'),
         ('room: kitchen\nviewpoints: []', 'without viewpoints'),
         ('room: kitchen\nviewpoints: [[Knife]]', 'begins with a receptacle'),
-        ('room: kitchen\nviewpoints: [[Throne]]', 'no class'),
+        ('room: kitchen\nviewpoints: [[Throne]]', 'not a class'),
         ('room: kitchen\nviewpoints: [[Fridge: {isDirty: true}]]', 'not dirtyable'),
         ('room: kitchen\nviewpoints: [[Fridge: {isOpen: 3}]]', 'true or false'),
-        ('room: kitchen\nviewpoints: [[SinkBasin: {fillLiquid: tea}]]', 'no liquid'),
+        ('room: kitchen\nviewpoints: [[SinkBasin: {fillLiquid: tea}]]', 'not a liquid'),
         ('room: kitchen\nviewpoints: [[Toaster: {holds: [Mug, Mug]}]]', 'holds 1 things'),
         (
             'room: kitchen\nviewpoints: [[Shelf, Faucet: {controls: Sink (9)}]]',

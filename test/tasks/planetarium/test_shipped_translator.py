@@ -89,7 +89,7 @@ def test_a_rule_that_cannot_be_read_is_never_left_out(
 ) -> None:
     """The model writes goals alone: it would do what is asked, and drop the rule."""
     request = read_request(f'Put b3 on b2, but {rule}.', 'blocksworld', '', WORLD)
-    with pytest.raises(SafegenError, match='no rule that can be read') as caught:
+    with pytest.raises(SafegenError, match='not a rule that can be read') as caught:
         translate(request, backend, Sampling(0), style=translation_style_of(str(model)))
     assert caught.value.code is ErrorCode.TRANSLATION_FAILED
 

@@ -98,7 +98,7 @@ def _parameter_findings(kit: DomainKit) -> Iterator[DomainFinding]:
             yield DomainFinding(f'weights: that of {name!r} is {weight}: use a number of steps')
     for name in kit.weights:
         if name not in names:
-            yield DomainFinding(f'weights: {name!r} is no parameter: use {" ".join(names)}')
+            yield DomainFinding(f'weights: {name!r} is not a parameter: use {" ".join(names)}')
     if not math.isfinite(kit.goal_weight):
         yield DomainFinding(f'goal_weight: it is {kit.goal_weight}: use a number of steps')
 

@@ -33,7 +33,7 @@ def new_domain(name: str, into: Path | None = None) -> Path:
         The new folder.
 
     Raises:
-        SafegenError: the name is no identifier or is taken, the folder exists already, or it cannot
+        SafegenError: the name is not an identifier or is taken, the folder exists, or it cannot
             be written there.
     """
     _check_name(name)

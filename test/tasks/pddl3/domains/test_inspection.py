@@ -65,7 +65,7 @@ SPOILT = [
     (KIT, 'wide=(2, 4)', 'wide=(3, 4)', r"wide=\(3, 4\) does not hold all of paper=\(2, 3\): make"),
     (KIT, "Parameter('things'", "Parameter('places'", "parameter 'places': stands there 2 times"),
     (KIT, "'things': 0.25", "'cars': 0.25", "weights: none for the parameter 'things': add one"),
-    (KIT, "'things': 0.25", "'cars': 0.25", "weights: 'cars' is no parameter: use places things"),
+    (KIT, "'things': 0.25", "'cars': 0.25", "weights: 'cars' is not a parameter: use places"),
     (KIT, "'things': 0.25", "'things': float('nan')", "weights: that of 'things' is nan: use a"),
     (KIT, '=3.25', "=float('inf')", 'goal_weight: it is inf: use a number of steps'),
     # Words.

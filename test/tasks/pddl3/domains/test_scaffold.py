@@ -106,7 +106,7 @@ def test_an_installed_package_asks_for_a_directory(
     with pytest.raises(SafegenError) as caught:
         new_domain('courier')
     assert re.search(
-        'no source checkout .* with --into, and list it in SAFEGEN_D', str(caught.value)
+        'not a source checkout .* with --into, and list it in SAFEGEN_D', str(caught.value)
     )
     (tmp_path / 'site-packages' / 'setup.py').touch()
     with pytest.raises(SafegenError, match='cannot be written'):

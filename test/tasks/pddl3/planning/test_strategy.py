@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Strategies: what they name is asked in that order, and what is no planner is refused by name."""
+"""Strategies: planners are asked in the given order, and another name is refused."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_any_text_is_levels_or_an_error_with_its_code(text: str) -> None:
 
 @pytest.mark.parametrize('text', ['', 'model,', 'best of', 'model 2', 'beam 65', 'beam 0', 'Model'])
 def test_what_is_no_level(text: str) -> None:
-    with pytest.raises(SafegenError, match='is no planner'):
+    with pytest.raises(SafegenError, match='is not a planner'):
         level_names(text)
 
 
