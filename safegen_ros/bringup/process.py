@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 LAST_LINES = 20
-# For what a node said last, which is there already: only where something that it has started left
-# its group, and holds on to its output, does this time pass [s].
+# Time for the last lines of a node, which are there already: it passes only where a child of the
+# node left its group, and holds on to its output [s].
 OUTPUT_TIMEOUT_S = 5.0
 MAX_LINE = 64 * 1024  # A node that never ends its line must not fill our memory.
 _GUARD = '_ROS_WHEELS_BOOTSTRAP_COMPLETE'

@@ -270,8 +270,7 @@ class Supervisor:
             with contextlib.suppress(OSError):  # a full disk must not keep the nodes running
                 self._write_state('stopping')
             for number, seconds in STOP_STEPS:
-                # A Ctrl-C that comes of what the signals did is a new one, however late this thread
-                # gets to wait.
+                # A Ctrl-C after the signals is a new one, however late this thread gets to wait.
                 signalled = time.monotonic()
                 if not self._signal_all(number):
                     break

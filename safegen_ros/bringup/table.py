@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The one table of what runs: nodes, their arguments and when each of them is ready.
+"""The one table of the processes: nodes, their arguments and when each of them is ready.
 
 Pure data, with no import of launch or rclpy. Two adapters read it: `safegen up` (supervisor.py) and
 `launch/*.launch.py` for launch_ros, so both start the same nodes with the same parameters.

@@ -57,7 +57,7 @@ class ConcurrentStep:
     """A step that has been proved from one posture of the cell.
 
     Attributes:
-        errand: what is carried, and what may be touched.
+        errand: its load, and the contacts that are allowed.
         number: of the posture of the cell that it begins in.
     """
 
@@ -118,7 +118,7 @@ class BoxCell(Closing):
 
     @property
     def state(self) -> State:
-        """What is measured.
+        """The measurement.
 
         A tip or box within the tolerance of where it should be is given as exactly there.
         """

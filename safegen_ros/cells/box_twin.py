@@ -28,7 +28,7 @@ class BoxTwin(MultiRobotCell, Closing):
 
     Args:
         real_time_factor: simulated seconds per second at most [1]; 0 for as fast as it can.
-        seen: told what is measured, 25 times per simulated second.
+        seen: gets the measurement, 25 times per simulated second.
     """
 
     def __init__(

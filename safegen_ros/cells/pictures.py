@@ -58,7 +58,7 @@ class CellRenderer(Closing):
         return self._offscreen.draw(data, caption, mark)
 
     def close(self) -> None:
-        """Frees what was taken for drawing; safe to call twice."""
+        """Frees the resources of drawing; safe to call twice."""
         self._offscreen.close()
 
 

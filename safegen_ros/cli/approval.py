@@ -32,7 +32,7 @@ _QUESTION = 'execute it? [y/N] '
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What was said on the command line.
+    """The options of the command line.
 
     Attributes:
         digest: of a plan, or how that begins; empty where none was named.
@@ -111,7 +111,7 @@ def _yes() -> bool:
 
 
 def lines(pending: Any) -> list[str]:
-    """A `PendingPlan` as a person reads it: what for, which steps, what was found, how long."""
+    """A `PendingPlan` as a person reads it: task, steps, verdict and duration."""
     task = conversions.task_from_msg(pending.task)
     verdict = Category(pending.verdict.category).name
     left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()

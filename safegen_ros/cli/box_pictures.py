@@ -41,7 +41,7 @@ def picture(task: Task, judged: Judged, path: Path) -> None:
 
 
 def samples_of(messages: Iterable[Recorded], judged: Judged) -> Iterator[CellSample]:
-    """What a recording has of the cell, with what each arm carries by the plan.
+    """The recorded cell, with the load of each arm by the plan.
 
     Args:
         messages: `joint_states`, `world_state` and `progress`, as they were recorded.
@@ -83,7 +83,7 @@ def _carried(judged: Judged, step: int) -> tuple[int | None, ...]:
 def keep_pictures(
     folder: Path, goal: BoxnetGoal, record: RunRecord, video: bool
 ) -> list[ArtefactRecord]:
-    """Makes the picture of the plan of a run, and a video of what moved where that is wanted.
+    """Makes the picture of the plan of a run, and a video of the motion where that is wanted.
 
     Args:
         folder: of the run, with its recording.

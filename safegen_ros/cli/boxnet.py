@@ -30,7 +30,7 @@ PAPER_RECIPE = 'config/boxnet/paper.json'
 """The recipe with the splits and sizes of the paper."""
 
 LESSON_RECIPE = 'config/boxnet/mini.json'
-"""That of what the small model learned from."""
+"""The summary of the small model's training data."""
 
 Folder = Annotated[Path, typer.Argument(file_okay=False, help='folder of the dataset')]
 TaskFile = Annotated[

@@ -42,7 +42,7 @@ class Check:
 
     Attributes:
         name: its name, for the table.
-        look: returns what was found; raises `Wrong`, `NotTried` or any error.
+        look: returns its result; raises `Wrong`, `NotTried` or any error.
         cure: the command that fixes it, where an error names no command.
     """
 

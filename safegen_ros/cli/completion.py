@@ -24,7 +24,7 @@ def complete_problem(incomplete: str) -> list[str]:
 
 
 def complete_profile(incomplete: str) -> list[tuple[str, str]]:
-    """Profiles of the bring-up table that begin so, with what they start."""
+    """Profiles of the bring-up table that begin so, with their descriptions."""
     return [(name, each.help) for name, each in PROFILES.items() if name.startswith(incomplete)]
 
 

@@ -238,7 +238,7 @@ def _recipe(
     quotas: dict[str, int],
     val: bool,
 ) -> Recipe:
-    """The recipe of a file, with what the command line changes about it."""
+    """The recipe of a file, changed by the command line."""
     import json
 
     from safegen_ros.datasets.pddl3.recipe import load_recipe, recipe_of
@@ -312,7 +312,7 @@ def _tell_checked(folder: Path, rows: int, console: Console) -> None:
 
 @contextmanager
 def working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Console]]:
-    """Workers, and a bar for each stage of what they do."""
+    """Workers, and a bar for each stage of their work."""
     from safegen_ros.datasets.workers import local_workers, ray_workers
 
     console = Console()

@@ -125,7 +125,7 @@ def run_goal(
         asked: the task with its options, and perhaps a plan.
         namespace: of the nodes.
         console: where to print.
-        video: whether to make a video of what moved.
+        video: whether to make a video of the motion.
         done: told the folder of the run when its record is whole.
 
     Raises:
@@ -153,7 +153,7 @@ def kept_run(
     Args:
         asked: what the run is for.
         work: everything from here to the measured end; returns the exit status.
-        video: whether to make a video of what moved.
+        video: whether to make a video of the motion.
         console: where to print.
         done: told the folder of the run when its record is whole.
 

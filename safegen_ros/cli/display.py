@@ -59,7 +59,7 @@ _BAR = 40  # the longest plan with a bar of a block for each step
 
 
 class RunDisplay:
-    """Shows the events of a run as lines, with one live line for what is going on.
+    """Shows the events of a run as lines, with one live line for the current work.
 
     Without a terminal the live line is left out, so that a log holds only what happened.
 

@@ -34,7 +34,7 @@ AnyName = Annotated[
 
 
 def is_bad_input(error: SafegenError) -> bool:
-    """Whether an error is about what the user gave."""
+    """Whether an error is about the user's input."""
     return 100 <= error.code < 200 or error.code is ErrorCode.UNSUPPORTED_SCENE
 
 

@@ -228,7 +228,7 @@ def run(
 
 
 def _refuse_unused(use: str, options: Options, given: dict[str, Any]) -> None:
-    """Refuses what is given and has no effect in a use of `run`."""
+    """Refuses options without effect in a use of `run`."""
     for each in fields(Options):
         flag = each.metadata.get('flag', '').removeprefix('--').replace('_', '-')
         if flag and use not in each.metadata['verbs']:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen lint`: what is refused in a domain and a problem, and what looks wrong in them."""
+"""`safegen lint`: errors and likely mistakes in a domain and a problem."""
 
 from __future__ import annotations
 

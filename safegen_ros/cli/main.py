@@ -120,7 +120,7 @@ RENAMED = {
     'household': 'bench household',
     'sapo': 'bench household',
 }
-"""Commands up to version 0.2, which work in 0.3 as well, with what replaces each."""
+"""Commands up to version 0.2, which work in 0.3 as well, with their replacements."""
 
 EXAMPLES = Path(__file__).with_name('examples.txt')  # one a line
 

@@ -94,7 +94,7 @@ def reset_stack(namespace: str, as_json: bool) -> int:
 
 
 def _release_stored(place: str, found: str) -> str:
-    """Releases a simulated cell whose executor does not run; what was done, in words.
+    """Releases a simulated cell whose executor does not run; returns the result in words.
 
     Raises:
         OSError: it cannot be told that none runs, or the release could not be stored.
@@ -135,7 +135,7 @@ def release_tool(namespace: str, as_json: bool) -> int:
     """Calls the service `release`; returns the exit status.
 
     Raises:
-        SafegenError: there is no executor (`SERVER_LOST`); the tool holds on to what it holds.
+        SafegenError: there is no executor (`SERVER_LOST`); the tool holds its load.
     """
     place = absolute_namespace(namespace)
     with Client(place) as client:

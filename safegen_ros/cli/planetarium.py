@@ -232,7 +232,7 @@ def _compat(name: str) -> Compat:
 def _recipe(
     path: Path | None, pairs: int | None, seed: int | None, shuffled: bool
 ) -> PlanetariumRecipe:
-    """The recipe of a file, with what the command line changes about it."""
+    """The recipe of a file, changed by the command line."""
     from dataclasses import replace
 
     from safegen_ros.datasets.planetarium.recipe import load_recipe, scaled

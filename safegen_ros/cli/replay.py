@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen runs replay`: a recorded run once more, compared with what it left behind."""
+"""`safegen runs replay`: a recorded run once more, compared with its record."""
 
 from __future__ import annotations
 

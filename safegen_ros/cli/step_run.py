@@ -69,7 +69,7 @@ class StepRun:
     """One run: what is on the screen, in the journal and in the report.
 
     Args:
-        task: what was asked.
+        task: the options of the command line.
         source: the file that it came from.
         domain_text: the domain as it was given; empty for a built-in one.
         cell: what executes, and why.

@@ -53,7 +53,7 @@ Yes = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """A request in words, with what goes with it formally.
+    """A request in words, with its formal parts.
 
     Attributes:
         text: of the request.
@@ -93,7 +93,7 @@ class TextRequest:
         return cls(text, known, constraints, begin)
 
     def options(self, options: Options) -> Options:
-        """Options of a goal with what belongs to the words."""
+        """Options of a goal with those of the words."""
         return replace(options, constraints=self.constraints, start=self.start)
 
 

@@ -28,7 +28,7 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
     """The verdict as values for JSON; docs/validation.md explains each.
 
     Args:
-        verdict: what was found out.
+        verdict: the result.
         steps: of the plan that was judged; None when the text is not a plan.
     """
     step = verdict.failing_step
@@ -82,7 +82,7 @@ def show_verdict(
 
     Args:
         console: where to print.
-        verdict: what was found out.
+        verdict: the result.
         steps: of the plan that was judged; None when the text is not a plan.
         name: what the plan is called; empty to leave that out.
     """

@@ -52,14 +52,14 @@ class VerifyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What was found out about one plan text.
+    """The result for one plan text.
 
     Attributes:
         verdict: the verdict.
         plan: the steps; None when the text is not a plan.
         text: the text.
         error: why it is not a plan, or None.
-        extraction: what was taken out of other text; None when the text itself is the plan.
+        extraction: the plan extracted from other text; None when the text itself is the plan.
         confirmed: whether the second opinion let the verdict stand; None when none was asked for.
         notes: what is right in the constraints and hardly meant.
         ranking: the value of the metric; None without a metric, and for a plan that fails.
@@ -147,7 +147,7 @@ class Shown(Protocol):
     """Where judgements go."""
 
     def judgement(self, name: str, found: Judgement) -> None:
-        """Shows what was found out about a plan."""
+        """Shows the result for a plan."""
 
     def error(self, names: Sequence[str], error: Exception, message: str) -> None:
         """Shows why plans were not judged."""

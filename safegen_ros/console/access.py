@@ -212,7 +212,7 @@ def _door(gate: Gate, inner: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _complete(response: Any, title: str) -> None:
-    """Gives the page of viser another title, and names to what has none."""
+    """Gives the page of viser another title, and names to unnamed elements."""
     packed = response.headers.get('Content-Encoding') == 'gzip'
     body = gzip.decompress(response.body) if packed else response.body
     head = f'<title>{escape(title)}</title><script>{_NAMES}</script>'

@@ -40,7 +40,7 @@ class Chosen:
     """A task as it would be sent.
 
     Attributes:
-        task: what was read.
+        task: the problem that was read.
         domain_text: the domain as it is sent; empty for a built-in one.
         source: where it comes from, for the record.
     """

@@ -233,7 +233,7 @@ class StackLink:
         self.goals.lose(there)
 
     def stop(self) -> str:
-        """Stops the arm and ends every goal; what was answered.
+        """Stops the arm and ends every goal; returns the answer.
 
         Raises:
             SafegenError: no executor answers: nothing was stopped by this.
@@ -275,7 +275,7 @@ class StackLink:
         return 'the goal is cancelled'
 
     def say(self, digest: str, approve: bool, by: str, reason: str) -> str:
-        """The operator's word about the plan of a digest; what was answered.
+        """The operator's decision about the plan of a digest; returns the answer.
 
         Raises:
             SafegenError: no answer came, or no such plan waits.

@@ -41,7 +41,7 @@ class RecordedSample:
 
 @dataclass(frozen=True, slots=True)
 class RecordedMotion:
-    """What was recorded.
+    """The recorded motion.
 
     Attributes:
         joint_names: of the arm.

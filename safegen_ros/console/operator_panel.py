@@ -33,8 +33,8 @@ _NOT_REAL = {'twin': 'TWIN', 'symbolic': 'SYMBOLIC: nothing moves', '': 'no robo
 class OperatorPanel:
     """The panel at the top.
 
-    A button that approves is made for one digest and goes with it: a click on what was shown a
-    moment ago can never allow another plan.
+    A button that approves is made for one digest and goes with it: a click on an outdated plan can
+    never allow another one.
 
     Args:
         parts: its parts.

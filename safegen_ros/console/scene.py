@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The cell in 3-D: what is measured, the motion that was rehearsed, and the tower that is wanted.
+"""The cell in 3-D: the measured blocks, the rehearsed motion, and the wanted tower.
 
 Each of them is a separate kind of table, drawn from the same description of the arm as the twin.
 """

@@ -301,7 +301,7 @@ def _plan_title(goal: GoalView) -> str:
 
 
 def _lights(goal: GoalView, steps: tuple[str, ...], problem: Problem | None) -> str:
-    """The lights over the plan: what was seen, then what is foreseen."""
+    """The lights over the plan: observed ones, then predicted ones."""
     if problem is None or len(steps) > MOST_LIT:
         return ''
     shown = lights(problem, steps_of(steps))

@@ -180,7 +180,7 @@ class Stage:
 def begins_here(goal: GoalView, look: Look) -> bool:
     """Whether the plan of a goal begins with the blocks as they were seen last."""
     if goal.record.replans or goal.problem is None:
-        return True  # it is planned from what was measured
+        return True  # planned from the measured world
     return set(look.facts) == set(map(atom_text, goal.problem.init))
 
 

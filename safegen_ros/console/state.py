@@ -109,7 +109,7 @@ class GoalView:
 
     @property
     def problem(self) -> Problem | None:
-        """What is planned for now."""
+        """The goal of the planner now."""
         return problem_of_attempt(self.record, len(self.record.replans))
 
     @property
@@ -316,7 +316,7 @@ class ConsoleState:
         self.change(lambda snapshot: replace(snapshot, **values))
 
     def change(self, change: Callable[[Snapshot], Snapshot]) -> None:
-        """Replaces the snapshot by what a function makes of it; that must not take long."""
+        """Replaces the snapshot by the result of a function, which must not take long."""
         with self._lock:
             self._snapshot = change(self._snapshot)
             self._lock.notify_all()

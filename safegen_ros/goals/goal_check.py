@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last check of a run: the world at its end against the PDDL goal.
 
-On the twin it starts from the measured poses alone, not from what the executor says they mean. A
+On the twin it starts from the measured poses alone, not from the executor's reading of them. A
 symbolic cell has no poses: what counts there are the facts of its world.
 """
 

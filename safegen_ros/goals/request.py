@@ -29,7 +29,7 @@ IN_WORDS = 'a request in words'
 
 @dataclass(frozen=True, slots=True)
 class ProblemSource:
-    """What was said about the problem's file.
+    """The options for the problem's file.
 
     Attributes:
         domain: file of the domain; None for the built-in one that the problem names.

@@ -152,7 +152,7 @@ class Signature:
 
 
 def signed_bytes(command: Command, key: str, nonce: str, time_ns: int) -> bytes:
-    """What is signed: every part, so that none can be exchanged."""
+    """The signed bytes: every part, so that none can be exchanged."""
     parts = [
         'safegen command 1',
         command.stack,

@@ -245,7 +245,7 @@ class ChoiceBackend(Backend, Protocol):
 
 
 class Unsupported(BackendError):
-    """This backend cannot do what was asked; to ask it in another way is of use."""
+    """This backend cannot do that; another form of the request may work."""
 
 
 class ChoiceUnsupported(Unsupported):
@@ -334,7 +334,7 @@ class StopCut:
         return self._give(held, cut, held[cut:])
 
     def finish(self) -> str:
-        """Returns what was held back, at the end of the text."""
+        """Returns the held-back text, at the end of the answer."""
         return self._give(self._held, len(self._held), '')
 
     def _give(self, text: str, cut: int, held: str) -> str:

@@ -94,7 +94,7 @@ _MEANT = (
         'folder',
     ),
 )
-"""Names of models that are not folders, with what their users mean."""
+"""Names of models that are not folders, with their usual meaning."""
 
 
 def model_folder(spec: str) -> Path | None:

@@ -36,7 +36,7 @@ class LoopThread:
         self._stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
 
     def start(self, work: Coroutine[Any, Any, None]) -> Future[None]:
-        """Begins something; cancelling what is returned cancels it."""
+        """Begins something; cancelling the returned object cancels it."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:
@@ -246,7 +246,7 @@ RETRIED = frozenset({429, 500, 502, 503, 504})
 
 LONGEST_PAUSE_S = 8.0
 SHOWN = 300
-"""So many characters of what a server says are repeated."""
+"""So many characters of a server's message are repeated."""
 
 _CURES = {
     400: 'change what its message names',

@@ -35,7 +35,7 @@ class TokenReader:
 
     @property
     def text(self) -> str:
-        """What was read so far, without what may become a stop string."""
+        """The text so far, without a beginning of a stop string."""
         return self._cut.text
 
     def feed(self, token: int) -> str:
@@ -53,7 +53,7 @@ class TokenReader:
         return self._cut.feed(piece)
 
     def finish(self) -> str:
-        """Returns what was held back, at the end of the answer."""
+        """Returns the held-back text, at the end of the answer."""
         piece, self._new = self._piece(), []
         return self._cut.feed(piece) + self._cut.finish()
 

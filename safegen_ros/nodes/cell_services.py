@@ -118,7 +118,7 @@ class KnownWorld:
         return FACTS if arm is None else SIMULATED
 
     def ended(self, fault: str) -> None:
-        """Takes in that a goal has ended, and by what fault of the arm; empty for none."""
+        """Notes that a goal has ended, with the fault of the arm; empty without a fault."""
         if (assumed := self.assumed) is None:
             return
         assumed.lapse()

@@ -41,9 +41,9 @@ _NANO = 1_000_000_000
 class SimulationClock:
     """Simulated time as one clock that never goes back, over all worlds of a cell.
 
-    While a goal moves the cell it is the cell's own time, added to what had passed before its world
-    was made. Else it passes as it would if the cell moved, so that a timer of a node that follows
-    it does not stand still.
+    While a goal moves the cell it is the cell's own time, added to the time before its world was
+    made. Else it passes as it would if the cell moved, so that a timer of a node that follows it
+    does not stand still.
 
     Interfaces:
         topic `/clock` (rosgraph_msgs/msg/Clock).

@@ -116,7 +116,7 @@ class NotAsProved(SafegenError):
 
     Args:
         message: how it differs.
-        remaining: what is left of the task.
+        remaining: the rest of the task.
         steps_done: steps of the plan that were executed and observed.
     """
 
@@ -196,7 +196,7 @@ class RemoteExecutor:
             result: a result with its plan, that of the goal or one of a step.
             approval: of the plan, for the executor; an empty one without an approval.
             replan: whether the caller plans again where the world is not as proved.
-            resume: whether the task is what was left by the execution before.
+            resume: whether the task is the rest of the execution before.
             step_by_step: whether it is a step, or none, of a task worked on step by step; then a
                 world that is not as proved is a result as any other.
             look: the object to look at, where there is no step.

@@ -333,7 +333,7 @@ class ExecutorNode(SafegenNode):
         return outcome
 
     def _left_cell(self, goal: ExecutePlan.Goal) -> MultiRobotCell:
-        """The cell as the goal before has left it; only what is left of that one may go on there.
+        """The cell as the goal before has left it; only the rest of that goal may go on there.
 
         So no constraint can be lost between two plans.
         """

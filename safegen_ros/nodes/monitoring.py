@@ -40,7 +40,7 @@ STOP_S = 0.5
 OFF_THE_PROOF = (
     ErrorCode.STATE_MISMATCH, ErrorCode.MONITOR_VIOLATION, ErrorCode.GOAL_MISMATCH
 )  # fmt: skip
-"""The observed world has left what was proved: the stack is stopped."""
+"""The observed world differs from the proof: the stack is stopped."""
 
 
 def may_replan(error: ErrorCode, replan: bool) -> bool:
@@ -215,7 +215,7 @@ class MonitorClient:
     def ask(
         self, request: MonitorStep.Request, cancelled: Callable[[], bool]
     ) -> Callable[[], None]:
-        """Sends a request; what is returned waits for the answer, and raises as `watch` says."""
+        """Sends a request; the returned function waits for the answer, and raises as `watch`."""
         if not self._client.wait_for_service(timeout_sec=self.timeout_s):
             raise SafegenError(
                 'the validator node is not there: start it, nothing moves without it', _AWAY

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The planner node: asks the model, has every answer verified, and hands on what is proved.
+"""The planner node: asks the model, has every answer verified, and hands on proved plans.
 
 Interfaces:
     action `plan_task` (safegen_msgs/action/PlanTask): a proved plan for a task. One in words is
@@ -228,7 +228,7 @@ class PlannerNode(SafegenNode):
             task=error.remaining,
         )
         goal.result.replans = [*goal.result.replans, replan]
-        goal.result.plan = msg.Plan()  # which is not a plan for what is left
+        goal.result.plan = msg.Plan()  # which is not a plan for the rest
         goal.note(record_conversions.replan_record(replan))
         goal.tell(GoalStage.REPLANNING, replan=replan)
         try:

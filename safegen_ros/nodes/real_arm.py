@@ -92,7 +92,7 @@ class RealArm:
             return f'{node.resolve_topic_name(TOPIC)} has no publisher: start it'
 
         if not self._subscribed:
-            # Best effort, which also takes what is published reliably.
+            # Best effort, which also matches a reliable publisher.
             node.create_subscription(WorldState, TOPIC, self._take, qos.MEASURED)
             self._subscribed = True
         return Perception(settings_of(PerceptionSettings, values), silent=silent)

@@ -42,7 +42,7 @@ class _Found:
     """What a rehearsal has shown.
 
     Attributes:
-        key: the task, the plan, and whether it goes on from what another one left.
+        key: the task, the plan, and whether it continues another one.
         poses: where the blocks stood before it.
         obstacles: what else stood there.
     """

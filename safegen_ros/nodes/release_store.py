@@ -194,7 +194,7 @@ class ReleaseStore(Closing):
         # A stop that is stored outweighs a release that could not be withdrawn.
 
     def release(self, stops: list[Path], arm: bool, count: int) -> Stored:
-        """Stores a release and ends the stops that are named; returns what is stored now.
+        """Stores a release and ends the named stops; returns the stored state.
 
         Raises:
             OSError: it could not be stored.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured in the cell of an executor, published while goals run and between them."""
+"""Measurements in the cell of an executor, published while goals run and between them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _OF_A_STEP = (ExecutionPhase.MOVING, ExecutionPhase.OBSERVED)
 
 
 class StepLink:
-    """Takes steps through the executor, and keeps what was observed.
+    """Takes steps through the executor, and keeps the observations.
 
     Args:
         goal: plan, steps done, last state, times and observations are kept in its result.
@@ -45,7 +45,7 @@ class StepLink:
 
     @property
     def observed(self) -> State:
-        """What was observed last; none before `begin`."""
+        """The last observation; none before `begin`."""
         return conversions.state_from_facts(self._result.final_state.facts)
 
     def unseen(self) -> frozenset[str]:

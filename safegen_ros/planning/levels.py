@@ -27,7 +27,7 @@ LEVELS = {
     HIERARCHY: 'the model, asked for one part of the task after the other',
     SEARCH: 'the search planner, which knows no model',
 }
-"""The levels with what answers there; N is a number from 1 to 64."""
+"""The levels with their proposers; N is a number from 1 to 64."""
 
 DEFAULT = f'{MODEL}, beam, {HIERARCHY}, {SEARCH}'
 
@@ -69,8 +69,9 @@ FEEDBACK: dict[str, Callable[[Verdict], Verdict]] = {
     'category': lambda verdict: Verdict(verdict.category),
     'diagnosis': lambda verdict: verdict,
 }
-"""How much of a verdict a model is shown: that the plan was refused, of what kind its failure is,
-or which step fails and why. A prompt style leaves out parts that it has no words for."""
+"""How much of a verdict a model is shown: that the plan was refused, the kind of its failure, or
+the failing step and the reason. A prompt style leaves out parts that it has no words for.
+"""
 
 DIAGNOSIS = 'diagnosis'
 

@@ -51,7 +51,7 @@ class Attempt:
         number: from 1, over all levels.
         source: the name of the level that proposed it; of a `Labelled` proposal its source.
         seconds: from asking for the proposal to the verdict [s].
-        steps: what was read from the text; none where it cannot be read.
+        steps: the steps read from the text; none where it cannot be read.
     """
 
     number: int
@@ -250,7 +250,7 @@ class _Loop:
         self.verdicts: dict[Steps | str, Verdict] = {}
         self.news: list[tuple[str, str]] = []  # each finished level, with its result
         self.reported = 0  # how many of them were reported
-        self.unrehearsed: set[Steps | str] = set()  # what is proved and failed in the rehearsal
+        self.unrehearsed: set[Steps | str] = set()  # proved, but failed in the rehearsal
         self.skipped: list[Skipped] = []
         self.failed: BackendError | None = None  # the first time that the model did not answer
 

@@ -31,7 +31,7 @@ _MAX_FILE = 100_000  # bytes
 
 
 class RewrittenError(RecordError):
-    """A journal does not say what was written."""
+    """A journal does not show a lost entry."""
 
     def __init__(self, path: Path, entry: int, why: str) -> None:
         super().__init__(f'{path}: REWRITTEN at entry {entry}: {why}; restore the file from a copy')

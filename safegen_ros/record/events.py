@@ -45,7 +45,7 @@ class TaskEvent:
 
 @dataclass(frozen=True, slots=True)
 class GoalEvent:
-    """A goal belongs to what is written down: the one that it is about, or one that it leads to.
+    """An entry belongs to a goal: the one that it is about, or one that it leads to.
 
     Attributes:
         action: 'plan_task', 'run_task' or 'execute_plan'.
@@ -145,7 +145,7 @@ class ObservedEvent:
         done: how many steps.
         at: from the start of the execution, in wall time [s].
         facts: the atoms that held, as PDDL text; None where only the executor knows them.
-        unseen: the objects that were out of view, of which the facts say what was believed.
+        unseen: the objects that were out of view, for which the facts are assumed.
         look: the object that was looked at right before; empty behind a step, and at first.
         text: the same in words, where the model reads words.
     """
@@ -194,7 +194,7 @@ class MeasuredEvent:
 
 @dataclass(frozen=True, slots=True)
 class FilesEvent:
-    """What was kept of the run; the fields are those of `RunRecord`."""
+    """The files kept of the run; the fields are those of `RunRecord`."""
 
     timings: dict[str, float]
     versions: dict[str, str]

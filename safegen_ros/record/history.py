@@ -37,7 +37,7 @@ class ListedRun:
 
     Attributes:
         folder: where its journal is.
-        kept: what was written down; None when that cannot be read.
+        kept: the record; None when it cannot be read.
         error: why it cannot be read; empty when it can.
     """
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorded run once more: each verdict is found again, and the plan is executed again.
 
-A verdict must come out the same to the last character and the last bit of a number. What a cell did
-is compared by what can be the same: how it ended, the steps, the facts, and the poses of blocks up
-to a tolerance.
+A verdict must come out the same to the last character and the last bit of a number. Runs of a cell
+are compared by their invariants: the end, the steps, the facts, and the poses of blocks up to a
+tolerance.
 """
 
 from __future__ import annotations
@@ -133,12 +133,12 @@ def _checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
 
 
 def _proof(record: RunRecord, task: ActionTask) -> Verdict:
-    """The verdict on what was executed, or would have been."""
+    """The verdict on the executed plan, or on the one to execute."""
     return task.verify(task.answer_of(recorded_steps(record)))
 
 
 def _replanned(replan: ReplanRecord, whole: ActionTask) -> ActionTask:
-    """What was left of the task then."""
+    """The rest of the task then."""
     return read_action_task(replan.problem, replan.domain, whole.rest_format)
 
 
@@ -155,7 +155,7 @@ def _played_checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck
 def _stepwise_checks(
     record: RunRecord, task: ActionTask, problem: Problem
 ) -> Iterator[VerdictCheck]:
-    """What was left of the task at each step comes of the same code, fed with what was observed."""
+    """The rest of the task at each step comes of the same code, fed with the observations."""
     run = _ObservedRun(record, problem)
     outcome = run.outcome
     for attempt in record.attempts:
@@ -175,7 +175,7 @@ def _stepwise_checks(
 def _fresh(
     attempt: AttemptRecord, problems: Sequence[Problem], task: ActionTask
 ) -> Iterator[Verdict]:
-    """The verdicts on an attempt for what was left of the task, before and after each look.
+    """The verdicts on an attempt for the rest of the task, before and after each look.
 
     The nodes send that as text, so that constraints have their places there.
     """
@@ -199,7 +199,7 @@ class _ObservedRun:
 
     @cached_property
     def outcome(self) -> StepwiseOutcome:
-        """How it ends; fills `left`, what was left to do after each number of steps."""
+        """How it ends; fills `left`, the rest of the task after each number of steps."""
         limits = Limits(len(self._steps) + 1, math.inf)
         return run_stepwise(
             self._problem,
@@ -236,7 +236,7 @@ class _ObservedRun:
         self._taken += 1
 
     def _choose(self, moment: StepContext, cancelled: Callable[[], bool]) -> Step | None:
-        if self._look_follows():  # it was for a step with what was out of view
+        if self._look_follows():  # it was for a step with objects out of view
             unseen = self.unseen()
             return next((s for s in moment.choices if unseen & set(s.arguments)), None)
         return self._steps[self._taken] if self._taken < len(self._steps) else None

@@ -85,9 +85,9 @@ class AttemptRecord:
         number: from 1.
         source: the level that proposed it: 'model', 'shield', 'beam 4', 'search', ...
         text: the answer, in the names of the task where they could be put back.
-        steps: what was read from it, each as '(action arguments)'.
+        steps: the steps read from it, each as '(action arguments)'.
         seconds: from asking to the verdict [s].
-        base: how many steps had been taken when it was asked for; it plans what was left then.
+        base: how many steps had been taken at its request; it plans the rest.
         replan: the number of the `ReplanRecord` whose task it plans for; 0 for that of the run.
     """
 
@@ -115,7 +115,7 @@ class ReplanRecord:
         reason: how the world differed.
         steps_done: how many steps of the plan before had been executed and observed.
         domain: PDDL; empty for the built-in domain.
-        problem: what was left of the task, in PDDL.
+        problem: the rest of the task, in PDDL.
     """
 
     number: int
@@ -127,7 +127,7 @@ class ReplanRecord:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRecord:
-    """The tool let go of what it held, at an operator's word.
+    """The tool let go of its load, at an operator's word.
 
     Attributes:
         phase: 'asked', and then 'done' or 'failed'.
@@ -159,12 +159,12 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class WorldRecord:
-    """What was observed at a moment.
+    """The observation at a moment.
 
     Attributes:
         done: how many steps had been executed.
         facts: the atoms that held, as PDDL text.
-        unseen: the objects that were out of view, of which the facts say what was believed.
+        unseen: the objects that were out of view, for which the facts are assumed.
         look: the object that was looked at right before; empty behind a step, and at first.
         text: the same in words, where the model reads words.
     """
@@ -243,7 +243,7 @@ class UnderstoodRecord:
         domain: PDDL; empty for the built-in domain of that name.
         problem: PDDL, with all constraints.
         reading: the same in canonical words.
-        question: what was asked instead; all else is empty then.
+        question: the question back; all else is empty then.
         digest: of request, problem and reading; a client accepts the reading by it.
     """
 
@@ -269,7 +269,7 @@ class RunRecord:
         verdict: the last finding about that plan.
         steps: what was begun, as its progress was heard.
         steps_done: how many steps were executed and observed.
-        worlds: what was observed, in order; of a run by the nodes only the last world.
+        worlds: the observations, in order; of a run by the nodes only the last world.
         blocks: measured poses at the end.
         goal: each condition of the goal against the world at the end.
         reached: whether that world satisfies the goal; None when it was not observed.

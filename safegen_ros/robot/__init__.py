@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Arms and their twin: scene, skills, and what was measured, as facts.
+"""Arms and their twin: scene, skills, and measurements, as facts.
 
 Here is what every arm shares. One folder each has the descriptions of the arms (`arms`), the twin
 (`twin`, on the models in `description`), the real arm (`mycobot`; `emulator` stands in for it), the

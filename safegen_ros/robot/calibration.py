@@ -103,7 +103,7 @@ def measure(table: Sequence[Joints], blocks: Mapping[str, Joints], scene: Scene)
 
 
 def scene_text(source: Path, measured: Measured) -> str:
-    """The text of a scene file: that of `source` with what was measured in its place."""
+    """The text of a scene file: that of `source` with the measurements in their places."""
     document: dict[str, Any] = yaml.safe_load(source.read_text(encoding='utf-8'))
     document['tool_length_m'] = round(measured.tool_length, 4)
     slots = {slot['name']: slot for slot in document['slots']}

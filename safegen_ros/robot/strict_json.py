@@ -37,7 +37,7 @@ def read_object(data: bytes) -> Fields:
 
 
 class Fields:
-    """The fields of an object; each is taken once, and `end` complains about what is left."""
+    """The fields of an object; each is taken once, and `end` complains about the rest."""
 
     def __init__(self, value: dict[str, Any], path: str = '') -> None:
         self._rest = dict(value)

@@ -258,7 +258,7 @@ def attempt_to_msg(
 
 
 def remaining_to_msg(rest: object, task: ActionTask) -> msg.Task:
-    """What is left of a task.
+    """The rest of a task.
 
     Args:
         rest: the verdict of its monitor.

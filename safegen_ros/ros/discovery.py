@@ -40,7 +40,7 @@ _RMW = 'RMW_IMPLEMENTATION'
 _FAST_DDS = ('rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
 
 DISCOVERY = (_RANGE, *_OWN_DISCOVERY, _RMW)
-"""Variables that say by what and how far processes find each other."""
+"""Variables that decide how processes find each other, and how far away."""
 
 
 def _discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interfaces of every node, as its page shows them, and the SROS2 policy made of them.
 
-Pure data, with no import of rclpy; a test compares it with what running nodes have.
+Pure data, with no import of rclpy; a test compares it with running nodes.
 """
 
 from __future__ import annotations

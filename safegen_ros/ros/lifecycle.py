@@ -164,7 +164,7 @@ class ManagedNode(LifecycleNodeMixin, Node):
         """Ends what is under way, and holds; `inactive` is set already."""
 
     def cleanup(self) -> None:
-        """Lets go of what `configure` opened, also where that has failed half-way."""
+        """Releases the resources of `configure`, also where that has failed half-way."""
 
     # Transitions
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The quality-of-service profiles of the stack, named by what they are for."""
+"""The quality-of-service profiles of the stack, named by their use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECORDED = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""What was written down of goals, for those who come late, too."""
+"""The records of goals, also for late subscribers."""
 
 SAMPLES = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
 """Measured values at a fixed rate; deep enough for a twin that runs faster than real time."""

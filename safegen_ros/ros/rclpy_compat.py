@@ -186,10 +186,10 @@ class GoalClient(ActionClient[Any, Any, Any]):
     It makes its lock after it has shown itself to the executor, which dies of the missing lock when
     it looks at that very moment. Here the lock is there before everything else.
 
-    It stops listening to feedback when the result is there, although what was sent before the
-    result may be read after it: a server that is fast enough, such as a symbolic cell, was never
-    heard. Here the last goals stay heard, as much is kept unread as of other events, and events
-    before the result are handed on before it.
+    It stops listening to feedback when the result is there, although earlier messages may be read
+    after it: a server that is fast enough, such as a symbolic cell, was never heard. Here the last
+    goals stay heard, as much is kept unread as of other events, and events before the result are
+    handed on before it.
 
     It takes a server for ready when the requests to it are connected, though the answers may not
     be. Here a server is ready when its latched status has arrived, for which the last of the
@@ -222,7 +222,7 @@ class GoalClient(ActionClient[Any, Any, Any]):
             await super().execute(taken_data)
 
     def _feedback_up_to_now(self, first: Any) -> list[Any]:
-        """What was taken already, if anything, and then all that is here and was not."""
+        """The message taken already, if any, and then all waiting ones."""
         taken = [] if first is None else [first]
         with self._lock:
             while len(taken) <= qos.EVENTS.depth:  # however much feedback other goals have

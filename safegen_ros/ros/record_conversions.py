@@ -113,7 +113,7 @@ def progress_event(
 ) -> StepEvent | ObservedEvent | PhaseEvent:
     """A phase or a step of an execution, `at` seconds after its start [s].
 
-    `seen` is what was observed, which only the executor knows.
+    `seen` is the observation, which only the executor has.
     """
     if message.phase == ExecutionPhase.MOVING:
         return StepEvent(message.step, conversions.step_text(message.current), at)

@@ -36,7 +36,7 @@ class Rules:
     """What counts as the loss of a process.
 
     Attributes:
-        timeout_s: longest time without a heartbeat that shows what is waited for [s].
+        timeout_s: longest time without a heartbeat with the awaited change [s].
         optional: whether the process is expected only once it has shown it.
         dropped: the loss where the process lives and shows it no longer; empty for none.
         strict: name of this process, if a stall of it for the timeout counts as a loss, since no
@@ -59,7 +59,7 @@ class ProcessWatch(Closing):
 
     Args:
         who: what the process is, for the reason.
-        shows: whether a heartbeat shows what is waited for.
+        shows: whether a heartbeat shows the awaited change.
 
     """
 

@@ -19,7 +19,7 @@ from safegen_ros.search.task import SearchTask, Successors, no_plan
 from safegen_ros.verify.monitors import Standing
 
 _BOOST = 1000  # turns that progress gives to the queues of helpful successors
-_GREEDY_SIZE = 1000  # what is kept for a node beside its state, its queues included [bytes]
+_GREEDY_SIZE = 1000  # memory of a node besides its state, its queues included [bytes]
 _STAR_SIZE = 1500  # likewise in A* [bytes]
 
 
@@ -146,7 +146,7 @@ def _trace(node: _StarNode) -> list[int]:
 
 
 class _Queue:
-    """Successors of nodes, by what their parent is worth; first come, first served."""
+    """Successors of nodes, by the value of their parent; first come, first served."""
 
     def __init__(self) -> None:
         self.turns = 0

@@ -25,8 +25,7 @@ class Budget:
 
     Args:
         time_limit_s: wall-clock limit from now on [s].
-        memory_limit_mb: most memory that what is kept may take, as estimated from the sizes of its
-            parts [MiB].
+        memory_limit_mb: most memory of the search, as estimated from the sizes of its parts [MiB].
     """
 
     def __init__(

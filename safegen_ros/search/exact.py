@@ -36,7 +36,7 @@ from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import MonitorSet, Standing
 
-_NODE_SIZE = 1200  # what is kept for a node beside its states [bytes]
+_NODE_SIZE = 1200  # memory of a node besides its states [bytes]
 
 
 def without_numbers(problem: Problem) -> tuple[Problem, bool]:

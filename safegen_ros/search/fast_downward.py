@@ -196,8 +196,8 @@ def _attempts(task: SasTask, optimal: bool) -> list[tuple[float, str]]:
     """Searches to try in turn, each with its share of the time that is left to it.
 
     LAMA comes first and gets half of it: a large task takes it a while, and a search that was ended
-    has to begin again. Axioms make heuristics inadmissible, and unsafe as to what has no plan; then
-    blind search alone proves anything.
+    has to begin again. Axioms make heuristics inadmissible, and unsafe about dead ends; then blind
+    search alone proves anything.
     """
     if optimal:
         conditional = any(effect.condition for op in task.operators for effect in op.effects)

@@ -162,7 +162,7 @@ class _Reachability:
         self._budget.use(_ACTION_SIZE + 6 * sys.getsizeof(self._reached))
 
     def _derive(self) -> None:
-        """Reaches the derived atoms that follow from what has been reached."""
+        """Reaches the derived atoms that follow from the reached ones."""
         new = True
         while new:
             new = False
@@ -180,7 +180,7 @@ class _Reachability:
 
 
 def _undeleted(formula: Condition) -> Condition:
-    """What is left of a condition if every atom may be false."""
+    """The rest of a condition if every atom may be false."""
     if isinstance(formula, Junction):
         return join(map(_undeleted, formula.parts), formula.conjunctive)
     if not isinstance(formula, Literals) or (formula.false and not formula.conjunctive):

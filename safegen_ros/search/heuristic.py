@@ -71,7 +71,7 @@ class RelaxedPlanner:
         return Estimate(length, helpful)
 
     def actions(self, facts: int, wanted: int) -> set[int] | None:
-        """The numbers of the actions of a relaxed plan for some of what the goal takes.
+        """The numbers of the actions of a relaxed plan for a part of the goal.
 
         Args:
             facts: those of a node.

@@ -29,8 +29,8 @@ def solve_in_process(problem: Problem, budget: Budget, *, optimal: bool = False)
 
     Args:
         optimal: whether to look for the best plan by the metric, or by the number of steps where
-            there is none. Where the metric is not a sum of what steps cost, the plan is a shortest
-            one, which the answer does not call optimal.
+            there is none. Where the metric is not a sum of the costs of steps, the plan is a
+            shortest one, which the answer does not call optimal.
 
     Returns:
         A plan that `verify` accepts.
@@ -138,7 +138,7 @@ def _without_first(
 
 @dataclass(slots=True)
 class _Node:
-    """A node on the way that is being tried, with what can still be done from it."""
+    """A node on the current way, with its remaining steps."""
 
     key: tuple[int, int]
     state: int

@@ -152,7 +152,7 @@ class JoinRule:
 
 
 class Body:
-    """The precondition of an action, sorted by what a join can do with its parts."""
+    """The precondition of an action, sorted by the use of its parts in a join."""
 
     def __init__(self, schema: Action, table: AtomTable) -> None:
         self.name = schema.name

@@ -33,7 +33,7 @@ from safegen_ros.verify.validator import verify
 _PACKAGE = 'kairos-planner'
 _PROGRAM = 'kairos'
 _OBJECT = 'object'
-_TAIL = 400  # characters of what it says that an error shows
+_TAIL = 400  # characters of its output that an error shows
 _SHARE = 0.9  # of the time, for the search itself; the rest is for its start and its end
 
 # `kairos --help`
@@ -127,7 +127,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     verdict = verify(problem, plan, budget.tick)
     apart = bool(plan.times) and not verdict.ok
     if apart:
-        # It lets steps touch where one asks, as VAL reads it, for what the other changes.
+        # It lets steps touch where one needs, as VAL reads it, an atom that the other changes.
         plan = TimedActions(problem).timed(Plan(plan.steps))
         verdict = verify(problem, plan, budget.tick)
     if not verdict.ok:

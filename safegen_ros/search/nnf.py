@@ -120,7 +120,7 @@ class NnfFormulas:
                         others[part] = None
                     else:
                         waiting.append(simpler)
-            if learned:  # what was put aside before may be simpler now
+            if learned:  # earlier parts may be simpler now
                 waiting, others = list(others)[::-1], {}
         own_literals = units.literals()
         if not conjunctive:

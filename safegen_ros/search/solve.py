@@ -61,8 +61,8 @@ def solve(
     Args:
         optimal: whether to look for the best plan by the metric, by the number of steps where the
             problem has none; the answer says whether that is proved. A plan comes sooner without.
-        route: who searches. `auto` searches in this process first, and if that takes long goes on
-            with what is installed and can plan for the problem.
+        route: who searches. `auto` searches in this process first, and after some time goes on with
+            an installed planner that fits the problem.
         time_limit_s: wall-clock limit [s].
         memory_limit_mb: most memory [MiB].
         cancelled: whether the caller wants to stop; asked about a hundred times a second.

@@ -203,7 +203,7 @@ class Ranking:
 
 
 def told_wishes(problem: Problem, plan: Plan, breaks: Breaks) -> tuple[BrokenWish, ...]:
-    """Broken preferences, each with what it adds to the metric, if that can be told."""
+    """Broken preferences, each with its cost in the metric, where that is known."""
     prices: dict[str, str] = {}
     if problem.metric is not None:
         metric = problem.metric.expression

@@ -1,13 +1,13 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of trajectory constraints after some states, as constraints of PDDL3 again.
+"""The remaining trajectory constraints after some states, as constraints of PDDL3 again.
 
 The ten operators are closed under progression: what a constraint still asks of the states to come
 can be said with the same operators, since none of them can stand inside another. `(within 5 f)` is
 `(within 2 f)` three steps later, an `at-most-once f` whose interval is over is `(always (not f))`,
 a debt is a separate `sometime` or `within`. So the rest of a task is a task: a plan solves it if
-and only if it solves the whole behind what was done, and any planner can be asked for it, a model
-that reads PDDL included.
+and only if it solves the whole after the executed steps, and any planner can plan it, a model that
+reads PDDL included.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def refuse_clocked(problem: Problem) -> None:
 def remaining_problem(
     problem: Problem, monitors: MonitorSet, standing: Standing, state: State, time: int
 ) -> Problem:
-    """The rest of a problem: from a state on, with what its constraints still ask.
+    """The rest of a problem: from a state on, with its remaining constraints.
 
     Preferences are about the whole plan, and are left out.
 
@@ -92,7 +92,7 @@ def remaining_constraints(
 
 
 def _remaining(monitor: ConstraintMonitor, value: int, time: int) -> list[Constraint]:
-    """See `monitors` for what the values of each automaton mean."""
+    """See `monitors` for the meaning of the values of each automaton."""
     own = monitor.constraint
     operator, first, last = own.operator, own.arguments[0], own.arguments[-1]
     if operator in ('sometime', 'within', 'sometime-before') and value == 1:

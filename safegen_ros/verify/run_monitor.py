@@ -193,7 +193,7 @@ class RunMonitor:
         )
 
     def remaining(self) -> Problem | None:
-        """What is left of the task from the last observed state on.
+        """The rest of the task from the last observed state on.
 
         None where that is not known, or a constraint is broken, so that nothing is left to ask, or
         something counts seconds (`tied_to_clock`).

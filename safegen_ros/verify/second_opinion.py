@@ -103,14 +103,14 @@ def _opinion(verdict: Verdict) -> str:
 
 
 def save_case(folder: Path, problem: Problem, plan: Plan, ours: Verdict, theirs: Opinion) -> str:
-    """Saves a case in a folder named by what was asked and answered, unless it is there already.
+    """Saves a case in a folder named by its input and answer, unless it is there already.
 
     Args:
         folder: where the folders of cases are.
         problem: the problem.
         plan: the plan.
         ours: our verdict.
-        theirs: VAL's opinion, with what it was given and what it printed.
+        theirs: VAL's opinion, with its input and its output.
 
     Returns:
         Where the case is, or why it could not be saved: no answer fails because of that.

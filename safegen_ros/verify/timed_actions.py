@@ -327,7 +327,7 @@ class TimedActions:
             if isinstance(leaf, Comparison):
                 continue
             if closure is not None and leaf.predicate in self._derived:
-                found |= closure.support  # any of what it may be derived from
+                found |= closure.support  # any atom that it may be derived from
             else:
                 found |= self.table.mask(instances(leaf, inner, binding, objects))
         return found

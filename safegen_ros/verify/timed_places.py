@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The places that plans of durative actions lead to: states with what runs and what is watched.
+"""The places that plans of durative actions lead to: states and all that runs.
 
 Plans for one problem share most of their way: following a happening that was followed before is one
 look-up.

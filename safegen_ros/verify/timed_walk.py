@@ -88,7 +88,7 @@ class TimedWalk:
         return [self._happenings(index)[which]]
 
     def follow(self) -> None:
-        """Lets each state last until the next moment, and then what is planned for it happen.
+        """Lets each state last until the next moment, and then applies its happenings.
 
         Raises:
             CannotFollow: the plan is wrong somewhere.

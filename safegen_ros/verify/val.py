@@ -170,7 +170,7 @@ def _run(program: Path, files: Mapping[str, str], options: Sequence[str] = ()) -
 
 
 def read_val_output(output: str, plan_length: int) -> Verdict:
-    """The verdict in what `Validate -v` printed.
+    """The verdict in the output of `Validate -v`.
 
     VAL checks the constraints on s_k when step k+1 starts and then applies that step all the same,
     so a constraint that is reported comes before a precondition that is reported with it. On the
@@ -188,7 +188,7 @@ def read_val_output(output: str, plan_length: int) -> Verdict:
 
 
 def read_val_output_over_time(output: str, plan_length: int) -> Verdict:
-    """The verdict in what `Validate -v` printed of a plan with durations.
+    """The verdict in the output of `Validate -v` for a plan with durations.
 
     It has a category and no step: VAL counts happenings, and looks at some of them twice.
     """
@@ -258,7 +258,7 @@ def _read_walk(walk: str, plan_length: int) -> Verdict | None:
 
 
 def val_literal_class(output: str) -> Category:
-    """The class that the patterns of SafeGen-LLM appendix E find in what VAL printed.
+    """The class that the patterns of SafeGen-LLM appendix E find in VAL's output.
 
     They are tried in the order of the paper, the first as it is written and the others in any
     case: VAL writes none of them as the paper does, and prints `Plan Validation details` for every

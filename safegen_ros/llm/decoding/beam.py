@@ -258,7 +258,7 @@ class StepBeam:
 
     @cached_property
     def _grown(self) -> TokenTree:
-        """The tree of this prompt; searches share what was computed for the prompt."""
+        """The tree of this prompt; searches share the computations for the prompt."""
         return self._tree_class(self._model, self._prompt)
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logits processors of `transformers`: what may not come next gets no probability.
 
-Stand them behind no warper that cuts tokens off (`generate` itself puts them before those): what it
-leaves may be just what is taken away here.
+Put them before warpers that cut tokens off (`generate` itself does so): the tokens that such a
+warper leaves may be just the removed ones.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ _OPEN_COMMENT = re.compile(r'^[ \t]*;.*\Z', re.MULTILINE)
 
 
 class NotAgain:
-    """Keeps the rows of one call of `generate` from writing what was refused.
+    """Keeps the rows of one call of `generate` from writing a refused plan.
 
     The same text with other lines of comment is the same text.
 

@@ -75,11 +75,11 @@ class _Room:
         self._seen: torch.Tensor | None = None
 
     def appended(self, known: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-        """What was known, with more behind it along the last dimension but one.
+        """The known values, with more behind them along the last dimension but one.
 
         Args:
             known: what `appended` returned last, or something else in its place; empty at first.
-            new: what is added.
+            new: the added values.
         """
         start = known.shape[-2] if known.numel() else 0
         end = start + new.shape[-2]

@@ -52,8 +52,7 @@ class Place(NamedTuple):
 
     Attributes:
         situation: after the last step behind which something is written.
-        partial: what is written since then, beginning with the separator; None when nothing is
-            written at all.
+        partial: the text since then, beginning with the separator; None without any text.
         visited: situations not to go back to.
     """
 

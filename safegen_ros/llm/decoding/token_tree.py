@@ -104,7 +104,7 @@ class TokenTree:
         """The rows of new nodes."""
         texts = [self._prompt + self._path(node) for node in nodes]
         longest = max(map(len, texts))
-        # What stands to the right of a token does not change what is computed for it.
+        # The tokens to the right of a token do not change its computation.
         output = self._model(
             input_ids=self._long([text + text[-1:] * (longest - len(text)) for text in texts])
         )
@@ -120,7 +120,7 @@ class TokenTree:
         return found[::-1]
 
     def _drop(self, kept: Sequence[int]) -> None:
-        """Forgets what was computed for all nodes but these and what stands before them."""
+        """Forgets the computations for all nodes but these and their ancestors."""
 
     def _normal(self, logits: torch.Tensor) -> torch.Tensor:
         return self._torch.log_softmax(logits.float(), dim=-1)

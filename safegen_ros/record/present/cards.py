@@ -111,7 +111,7 @@ def verdict_html(verdict: Verdict, problem: Problem, text: str, steps: Sequence[
         verdict: the finding.
         problem: what the plan is for.
         text: the plan as it was written.
-        steps: what was read from it.
+        steps: its steps.
     """
     attempt = AttemptRecord(1, '', text, tuple(map(str, steps)), verdict, 0.0)
     return part('notebook', [attempt_html(attempt, problem, title='Verdict'), legend_html()])

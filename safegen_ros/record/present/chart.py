@@ -82,7 +82,7 @@ def chart_of(problem: Problem, plan: Plan, states: int | None = None) -> GanttCh
 
 
 def chart_of_attempt(problem: Problem, attempt: AttemptRecord) -> GanttChart | None:
-    """The chart of what a model wrote, its numbers as far as the plan is proved."""
+    """The chart of a model's plan, its numbers as far as the plan is proved."""
     verdict = attempt.verdict
     if verdict.category in (Category.UNKNOWN, Category.FORMAT_ERROR):
         return None
@@ -109,7 +109,7 @@ def chart_of_steps(problem: Problem, texts: Sequence[str]) -> GanttChart | None:
 def chart_of_run(
     problem: Problem, record: RunRecord, frames: Sequence[WorldFrame]
 ) -> GanttChart | None:
-    """The chart of what was executed, with the times and the numbers that were measured."""
+    """The chart of the executed plan, with the measured times and numbers."""
     planned = chart_of_steps(problem, record.plan)
     if planned is None or not planned.bars or record.replans:
         return None

@@ -59,7 +59,7 @@ class RunFact:
 
     Attributes:
         text: what, in a sentence.
-        tone: one of those above; empty for what is neither.
+        tone: one of those above; empty for any other.
         details: more of it, line by line.
     """
 
@@ -162,7 +162,7 @@ def repeated(event: AttemptRecord, attempts: Iterable[AttemptRecord]) -> RunFact
 
 
 def answer_line(attempt: AttemptRecord) -> str:
-    """What was answered, in one line."""
+    """The answer, in one line."""
     if attempt.steps:
         told = ' '.join(attempt.steps)
     elif attempt.verdict.ok:

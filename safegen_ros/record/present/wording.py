@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked for, why an attempt was refused and what the arm will do next, in plain words.
+"""The task, why an attempt was refused and what the arm will do next, in plain words.
 
 All of it is text without markup: each page escapes it.
 """
@@ -56,7 +56,7 @@ def steps_of(texts: Sequence[str]) -> tuple[Step, ...]:
 
 
 def step_words(step: Step, problem: Problem | None) -> str:
-    """What is done in a step, such as 'put b1 on b2'."""
+    """The words for a step, such as 'put b1 on b2'."""
     if problem is not None and step.action in problem.domain.actions:
         template = Phrases.of(problem.domain).wording.steps.get(step.action, '')
         arity = len(problem.domain.actions[step.action].parameters)
@@ -120,7 +120,7 @@ def verdict_words(problem: Problem | None, attempt: AttemptRecord) -> str:
     """Why an attempt was refused, or that it was proved.
 
     Args:
-        problem: what was planned for; None where it is not known, or is not PDDL.
+        problem: its problem; None where it is not known, or is not PDDL.
         attempt: the attempt.
     """
     verdict = attempt.verdict

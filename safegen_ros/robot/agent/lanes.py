@@ -44,7 +44,7 @@ class Writer:
         self.say({'id': error.id, 'ok': False, 'code': error.code, 'message': error.message})
 
     def end(self, timeout_s: float) -> None:
-        """Writes what is left, if the client takes it in this time [s]."""
+        """Writes the remaining lines, if the client takes them in this time [s]."""
         try:
             self._lines.put_nowait(None)
         except queue.Full:
@@ -94,7 +94,7 @@ class Lane:
         self._work.put((number, work))
 
     def end(self) -> None:
-        """Ends after what was submitted, and waits for that."""
+        """Ends after the submitted work, and waits for it."""
         self._work.put(None)
         self._thread.join()
 

@@ -228,7 +228,7 @@ class AgentArm(Closing, ProgramArm):
             ) from error
 
     def _act(self, request: dict[str, Any], timeout_s: float) -> None:
-        """Asks for what moves the arm or its tool; a fault of the arm stays until `rearm`."""
+        """Sends a command for the arm or its tool; a fault of the arm stays until `rearm`."""
         try:
             self._link.ask(request, timeout_s)
         except RobotError as error:

@@ -26,7 +26,7 @@ from safegen_ros.sync import Closing, Deadline
 LINK_TIMEOUT_S = 1.0
 #: Time for the agent to start and say hello [s].
 HELLO_TIMEOUT_S = 20.0
-#: What is kept of what the agent says on standard error [characters].
+#: Characters of the agent's standard error that are kept.
 _LAST_WORDS = 1000
 
 

@@ -91,7 +91,7 @@ class LocalAgent:
     """An agent on this computer, as a child of this process that outlives it to hold the arm.
 
     Attributes:
-        name: of what it drives, for messages.
+        name: of the arm, for messages.
         link_timeout_s: see `AgentAddress`.
         hang_timeout_s: see `AgentAddress`.
     """

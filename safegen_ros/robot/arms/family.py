@@ -57,7 +57,7 @@ class ArmFamily:
     """A kind of arm, and the cell that is made for it.
 
     Attributes:
-        base: hull of what does not move, in the base frame.
+        base: hull of the fixed parts, in the base frame.
         tool: flange to tip [m].
         tool_radius: of the hull of the tool [m].
         cell: side of a cell of the grid [m].

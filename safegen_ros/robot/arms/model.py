@@ -88,7 +88,7 @@ class ArmModel:
         resolution: one count of the joint encoders [rad].
         nominal: an elbow-up posture over the middle of the table, where the search for a branch
             begins [rad].
-        base_size: box of what does not move [m].
+        base_size: box of the fixed parts [m].
         hull: of each link in the frame of its joint.
         masses: of base and links [kg].
         gains: of the servo of each joint in simulation [N m/rad].

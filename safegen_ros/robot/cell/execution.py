@@ -3,7 +3,7 @@
 """Executes a plan in a cell, step by step, under the constraints' monitors.
 
 The plan is verified here, from any sender and with any claim. After each step the observed world is
-compared with the proved one, and the constraints are progressed on what was observed: the first
+compared with the proved one, and the constraints are progressed on the observation: the first
 difference stops the arm.
 """
 
@@ -23,7 +23,7 @@ from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Verdict
 
 ConcurrentStep = tuple[Step, ...]
-"""What is done at once: an action of each robot that does something."""
+"""Simultaneous actions: one of each robot that acts."""
 
 
 class Stoppable(Protocol):
@@ -52,7 +52,7 @@ class Monitor(Protocol):
         ...
 
     def finish(self) -> None:
-        """Raises where the state after the last step is not what was asked for."""
+        """Raises where the state after the last step does not satisfy the goal."""
         ...
 
 
@@ -84,7 +84,7 @@ class Job(Protocol):
 
     @property
     def monitor(self) -> Monitor:
-        """Judges what is observed."""
+        """Judges the observation."""
         ...
 
     def verify(self) -> Verdict:
@@ -100,11 +100,11 @@ class Job(Protocol):
         ...
 
     def observe(self) -> State:
-        """What is observed to hold now, or raises."""
+        """The facts that are observed to hold now; or raises."""
         ...
 
     def remaining(self) -> object | None:
-        """What is left of the task, as its world says it; None where that cannot be said."""
+        """The rest of the task, in the form of its world; None where it is not known."""
         ...
 
 
@@ -129,7 +129,7 @@ class ExecutionProgress:
     """What the executor does: verifying, rehearsing, preparing, moving, observed or done.
 
     Attributes:
-        seen: what was observed; only of the phase `observed`.
+        seen: the observed facts; only of the phase `observed`.
     """
 
     phase: str
@@ -147,8 +147,8 @@ class ExecutionOutcome:
         verdict: the executor's own verdict on the plan.
         steps_done: steps that were executed and observed to have worked.
         observed: the last observed state; None when nothing was observed.
-        remaining: after success and after a `STATE_MISMATCH` what is left of the task from that
-            state on; None where that cannot be said.
+        remaining: after success and after a `STATE_MISMATCH` the rest of the task from that state
+            on; None where it is not known.
         taken: steps that were executed and observed, with any result.
     """
 
@@ -170,7 +170,7 @@ class Watch(Protocol):
         ...
 
     def look(self, steps: int, observed: State) -> Callable[[], None]:
-        """Takes the number of steps taken, and what was observed then.
+        """Takes the number of steps taken, and the observation then.
 
         What it returns waits for an answer, and raises where the execution must not go on.
         """

@@ -67,7 +67,7 @@ class AssumedWorld(World):
 
     @property
     def confirmed(self) -> bool:
-        """Whether the next goal begins with what a person has stated."""
+        """Whether the next goal begins with the blocks that a person has confirmed."""
         return self._confirmed
 
     def require_empty_tool(self) -> None:

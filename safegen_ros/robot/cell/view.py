@@ -29,7 +29,7 @@ class ViewedCell:
         view: one of `settings.VIEWS`.
         watched: the blocks that constraints are about, without which nothing is moved.
         start: how the blocks stand, whatever a task says; None where they stand as it says.
-        glance: what is done for a look from the side, such as moving the arm out of the way.
+        glance: the work before a look from the side, such as moving the arm out of the way.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ViewedCell:
         self.unseen: tuple[str, ...] = ()
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
-        """Sets the blocks up as they stand, and forgets what was seen."""
+        """Sets the blocks up as they stand, and forgets earlier views."""
         stands = init if self._start is None else self._start
         others = {name for atom in stands for name in atom[1:]} ^ set(objects)
         if others:
@@ -93,13 +93,13 @@ class ViewedCell:
     def expect_no_look(self) -> None:
         """From now on whole plans are executed, without an observation before each step.
 
-        What constraints are about must be in view all the while: a guess that breaks one would be
-        taken for what was observed.
+        The objects of constraints must be in view all the while: a guess that breaks one would be
+        taken for an observation.
         """
         self._nobody_looks = True
 
     def observe(self) -> State:
-        """What holds, as far as it is in view, and what is believed of the rest.
+        """The facts that hold, as far as they are in view, and the assumed rest.
 
         Raises:
             RobotError: the world is not observed, and a block of a constraint is out of view

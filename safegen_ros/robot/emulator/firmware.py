@@ -55,7 +55,7 @@ class Firmware:
         self._table = self._commands()
 
     def handle(self, frame: Frame) -> Frame | None:
-        """Does what a frame asks; returns the answer, or None for what is not understood."""
+        """Executes a frame; returns the answer, or None for an unknown frame."""
         answer = self._table.get(frame.command)
         if answer is None:
             return None

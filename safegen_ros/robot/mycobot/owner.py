@@ -103,7 +103,7 @@ class PortOwner(Closing):
                 self._halting = self._thread.submit(self._halt)
 
     def halted(self) -> bool:
-        """Waits for what became of the last `halt`; whether the arm has said that it holds."""
+        """Waits for the end of the last `halt`; returns whether the arm has said that it holds."""
         with self._lock:
             halting = self._halting
         return halting is not None and halting.result()

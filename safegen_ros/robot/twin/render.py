@@ -83,7 +83,7 @@ class Offscreen(Closing):
         camera: name of the camera.
         width: of a frame [pixels].
         height: of a frame [pixels].
-        labels: what is written at geoms, by their id.
+        labels: the texts at geoms, by their id.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Offscreen(Closing):
         caption: Mapping[str, str] | None = None,
         mark: Sequence[float] | None = None,
     ) -> Frame:
-        """An RGB picture, shape (height, width, 3), of what the positions in `data` say."""
+        """An RGB picture, shape (height, width, 3), of the positions in `data`."""
         mujoco.mj_kinematics(self._model, data)
         mujoco.mj_camlight(self._model, data)
         self._gl.make_current()
