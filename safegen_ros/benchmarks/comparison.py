@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A table of figures of ours and of others, with what differs between them."""
+"""A table of figures of ours and of others, with their differences."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class ComparisonTable:
         conditions: likewise `facts` for programs.
         plot: `classes` for bars of all classes, `success` for successes with intervals.
         more: further columns, each with the format of its values.
-        failed: what was measured and must not be; empty where all is well.
+        failed: measurements that must not be; empty where all is well.
     """
 
     name: str

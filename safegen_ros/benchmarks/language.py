@@ -176,7 +176,7 @@ def _drawn(paths: Sequence[Path], most: int, rng: Random) -> list[Path]:
 
 
 def _read(share: Share, path: Path, read: Callable[[], Any]) -> Any:
-    """What is read, counted; None for what is refused."""
+    """The counts of a text that is read; None for a refused one."""
     try:
         found = read()
     except PddlError as error:

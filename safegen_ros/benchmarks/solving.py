@@ -27,7 +27,7 @@ from safegen_ros.search.programs import ProgramResult, run_program
 SOLVED = 'solved'
 NO_PLAN = 'no plan'
 _GRACE_S = 15.0  # for a start and an end, beyond the limit that `safegen solve` keeps itself
-_LINES = 2  # of what a program printed last, as its reason
+_LINES = 2  # of a program's last output, as its reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def print_report(report: ModelReport, console: Console | None = None) -> None:
 
 
 def print_comparison(comparison: ComparisonTable, console: Console | None = None) -> None:
-    """Prints a table for each group, then what was measured and what differs between the sides."""
+    """Prints a table for each group, then the measurements and the differences of the sides."""
     console = console or Console()
     console.print(f'{comparison.title} [%]', style='bold', markup=False)
     group, *words = comparison.headings

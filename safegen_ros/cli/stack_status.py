@@ -224,7 +224,7 @@ class _Goals:
         self._pending = message
 
     def wait(self, actions: list[str], timeout_s: float) -> tuple[str, ...]:
-        """Waits for latched messages of the servers of those actions; returns the silent ones [s]."""
+        """Waits for the latched messages of those servers; returns silent ones [s]."""
         _until(lambda: self._told.keys() >= set(actions), timeout_s)
         return tuple(action for action in actions if action not in self._told)
 

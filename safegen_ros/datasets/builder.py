@@ -41,7 +41,7 @@ WORK = '.work'
 """Name of the folder of the blocks within that of the dataset."""
 
 Notify = Callable[[str, int, int], None]
-"""Takes a stage, what is done of it, and how much there is."""
+"""Takes a stage, its finished part, and its whole."""
 
 
 _T = TypeVar('_T')
@@ -170,7 +170,7 @@ class BlockStore:
         """The lines of blocks in order; the missing ones are made, few of them at a time.
 
         Args:
-            compute: makes the lines of a block from what is given.
+            compute: makes the lines of a block from its input.
             wanted: the blocks, without end if the caller leaves when it has enough.
 
         Raises:

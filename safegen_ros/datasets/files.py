@@ -21,7 +21,7 @@ class DatasetError(SafegenError):
 
 
 class RecipeError(DatasetError):
-    """A recipe that asks for what there is not."""
+    """A recipe that asks for unknown things."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ErrorCode.BAD_PDDL)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The list of what belongs to a dataset, written last: with it, the dataset is whole."""
+"""The list of the files of a dataset, written last: with it, the dataset is whole."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from typing import Any
 from safegen_ros.datasets.files import DatasetError
 
 Submit = Callable[..., 'Future[Any]']
-"""Takes a function and its arguments; the future is of what the function returns."""
+"""Takes a function and its arguments; returns the future of its result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Adds readings to a problem. They come on top of what it demands; nothing of that is given up."""
+"""Adds readings to a problem. They are added to its demands; no demand is given up."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def with_rules(problem: Problem, readings: Sequence[Reading]) -> Problem:
 def contradictions(problem: Problem) -> tuple[str, ...]:
     """Why no plan at all can satisfy a problem, as far as that is seen without a search.
 
-    What is seen: a constraint that the initial state breaks for good, and a state that must come
-    and has a literal that another constraint forbids in every state, or that the goal denies.
+    It finds a constraint that the initial state breaks for good, and a state that must come and has
+    a literal that another constraint forbids in every state, or that the goal denies.
     """
     table = AtomTable(problem)
     monitors = MonitorSet(problem, table)

@@ -71,7 +71,7 @@ class Again:
     """`b2 is`, or `b2` alone: the main clause with another subject.
 
     Attributes:
-        subject: whether it stands for what comes before the verb.
+        subject: whether it stands for the words before the verb.
         true: whether that is said to be so.
     """
 
@@ -241,7 +241,7 @@ class Clauses:
                     yield Clause(pattern.way, things, True), end
 
     def kept(self, index: int) -> Iterator[tuple[Clause, int]]:
-        """Clauses of what is kept so: `keep the ferry empty`."""
+        """Clauses of a lasting state: `keep the ferry empty`."""
         for start in self.sentence.one_of(index, _KEEP):
             for pattern in self._patterns:
                 if pattern.done or pattern.verb != 'be':

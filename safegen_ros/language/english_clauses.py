@@ -129,7 +129,7 @@ class CanonicalClauses:
         return self._joined('or')
 
     def _deeper(self, read: Callable[[], Words], weight: int) -> Words:
-        """Takes what is nested one level deeper, which takes `weight` of the depth allowed."""
+        """Takes a nested element one level deeper, which takes `weight` of the depth allowed."""
         self._depth += weight
         if self._depth > _MOST_DEPTH:
             raise self._tokens.error(self._tokens.next, 'too deeply nested clauses', 'flatten them')
@@ -146,7 +146,7 @@ class CanonicalClauses:
         return _list(head, place, [('(', place), *variables, (')', place)], body)
 
     def _variables(self) -> tuple[Words, list[str]]:
-        """Takes what is quantified over: words of PDDL, and the variables alone."""
+        """Takes the variables of a quantifier: words of PDDL, and the variables alone."""
         tokens = self._tokens
         words: Words = []
         names: list[str] = []
@@ -173,7 +173,7 @@ class CanonicalClauses:
         return self.name('a type') if kind is None else (kind, self._tokens.take().place)
 
     def _joined(self, head: str) -> Words:
-        """Takes what is joined by `or`, and inside that by `and`."""
+        """Takes the parts of an `or`, and inside that of an `and`."""
         inside = self.unit if head == 'and' else partial(self._joined, 'and')
         place = self._tokens.next.place
         parts = [inside()]

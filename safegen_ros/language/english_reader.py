@@ -144,7 +144,7 @@ class _Sentences:
                 self._init += [(word, place) for word in ('(', kind, name, ')')]
 
     def _kind(self) -> tuple[str | None, list[str]]:
-        """What is announced: a predicate that says so, if any, and the words of the type."""
+        """The announced kind: a predicate that says so, if any, and the words of the type."""
         tokens = self._tokens
         if tokens.accept('of type'):
             parts = [self._clauses.name('a type')[0]]

@@ -4,7 +4,7 @@
 
 The answer is data: it must be nothing but constraints, in PDDL3 or in the sentences of the English
 format, over what the problem has, and all that can be done with it is to add it to a problem (see
-`additions`). Whether it says what was meant, a person confirms who reads it in canonical words.
+`additions`). A person who reads the canonical words confirms that they have the meaning.
 """
 
 from __future__ import annotations

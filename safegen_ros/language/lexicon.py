@@ -118,7 +118,7 @@ class Pattern:
     Attributes:
         way: its base form.
         before: the words before the verb; a number stands for an argument.
-        verb: the verb in its base form; it comes first in what is done.
+        verb: the verb in its base form; it comes first in a deed.
         after: the words after the verb.
         done: whether it states a deed, not how things are.
     """
@@ -146,7 +146,7 @@ def _words(text: str) -> tuple[str | int, ...]:
 
 
 def patterns(lexicon: Lexicon) -> tuple[Pattern, ...]:
-    """The patterns of a lexicon: each way, and for what is done also who does it and to what."""
+    """The patterns of a lexicon: each way, and for a deed also its agent and object."""
     found: list[Pattern] = []
     for way in lexicon.ways:
         before, states, rest = way.text.partition('=')
@@ -222,7 +222,7 @@ def _texts(pairs: Placed) -> Iterator[tuple[str, str]]:
 
 
 def _ways(predicate: str, said: Placed) -> Iterator[Phrasing]:
-    """The ways of one entry: a pattern, or several with what goes for them."""
+    """The ways of one entry: a pattern, or several with their settings."""
     if isinstance(said.value, str):
         yield from (Phrasing(predicate, text) for text in _alternatives(said.value))
         return

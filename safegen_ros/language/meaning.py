@@ -89,7 +89,7 @@ def _always(formula: Formula) -> ConstraintTree:
 
 
 class _Meaning:
-    """One main clause with what modifies it."""
+    """One main clause with its modifiers."""
 
     def __init__(
         self, clauses: Clauses, quantities: Quantities, told: MainClause,
@@ -164,7 +164,7 @@ class _Meaning:
                     )
                 self._conditions[number] = Modifier('while', (), each.condition)
 
-    # What is demanded, or forbidden, in some states.
+    # A demand, or a ban, for some states.
 
     def _over(self, make: _Make) -> list[ConstraintTree]:
         """Trees about every state of some stretch of time."""
@@ -273,7 +273,7 @@ class _Meaning:
             'what may be is allowed already', "write what must or must not be, or 'may only ... if'"
         )
 
-    # What is said under a condition.
+    # A clause under a condition.
 
     def _under(self, condition: Modifier, time: Modifier | None) -> list[ConstraintTree]:
         supposed = condition.condition

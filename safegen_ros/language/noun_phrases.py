@@ -59,7 +59,7 @@ class NounPhrase:
 
     @property
     def listed(self) -> bool:
-        """Whether its names are what is meant."""
+        """Whether its names are meant."""
         return self.how in (NAME, AND, OR, NOR, ONLY)
 
 

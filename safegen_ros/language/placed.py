@@ -320,7 +320,7 @@ class PlacedWords:
             self._places.append(place)
 
     def problem(self, domain: Domain) -> Problem:
-        """What was written, as a problem of a domain.
+        """The written text, as a problem of a domain.
 
         Raises:
             PddlError: as `read_problem`, with places in the user's text.

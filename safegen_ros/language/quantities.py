@@ -59,7 +59,7 @@ class Quantities:
         self._objects = clauses.problem.objects
 
     def complete(self, clause: Clause) -> Clause:
-        """The clause with what is left out: what the goal says, or the only thing it can be."""
+        """The clause completed: with the words of the goal, or the only possible thing."""
         way = clause.way
         given = dict(clause.things)
         arity = len(self._clauses.problem.domain.predicates[way.predicate])
@@ -98,7 +98,7 @@ class Quantities:
     def formulas(self, clause: Clause, purpose: str) -> list[Formula]:
         """What a clause can mean; several formulas if its words leave that open.
 
-        - `purpose`: `DEMANDED`, `FORBIDDEN` (what is returned will be negated) or `SUPPOSED`.
+        - `purpose`: `DEMANDED`, `FORBIDDEN` (the result will be negated) or `SUPPOSED`.
 
         Raises:
             Refused: its quantities do not go together.

@@ -126,7 +126,7 @@ def read_formal(text: str, problem: Problem, source: str) -> ConstraintTree:
 
 
 def _moved(error: PddlError) -> PddlError:
-    """An error at its place in the text, without what was put before that."""
+    """An error at its place in the text, without the added beginning."""
     column = max(1, error.column - len(_OPENED)) if error.line == 1 else error.column
     return PddlError(
         error.what, source=error.source, line=error.line, column=column, cure=error.cure,
@@ -143,7 +143,7 @@ def reading(
     place: Place,
     binding: tuple[tuple[str, str], ...] = (),
 ) -> Reading:
-    """The reading of a text, with what it comes to for the objects of a problem.
+    """The reading of a text, with its result for the objects of a problem.
 
     - `tree`: the constraints; they go through the reader of PDDL3 once more.
     - `binding`: objects that the rule was made for, beside those that its `forall`s bind.

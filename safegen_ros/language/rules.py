@@ -89,7 +89,7 @@ def _sentence(sentence: Sentence, clauses: Clauses) -> Reading:
         canonical = error
     try:
         return _plain(sentence, clauses)
-    except NotUnderstood as plain:  # whichever went further says what was meant to be written
+    except NotUnderstood as plain:  # the one that went further shows the intended words
         further = (canonical.line, canonical.column) > (plain.line, plain.column)
         raise (canonical if further else plain) from None
 

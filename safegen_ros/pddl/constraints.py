@@ -170,7 +170,7 @@ def _has_operator(group: Group) -> bool:
 
 
 def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
-    """Why a list is not a constraint, and what was meant."""
+    """Why a list is not a constraint, and the likely intention."""
     reader = scope.reader
     if head in ('or', 'not', 'imply', 'exists') and _has_operator(group):
         cure = (

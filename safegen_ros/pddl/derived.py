@@ -180,7 +180,7 @@ def negative_circle(rules: Iterable[DerivedRule]) -> tuple[str, ...]:
 
 
 def _way(needs: _Needs, start: str, end: str) -> list[str]:
-    """The shortest way from one predicate to another by what each one needs; there is one."""
+    """The shortest way from one predicate to another by their conditions; there is one."""
     before = {start: ''}
     waiting = [start]
     for each in waiting:  # which grows

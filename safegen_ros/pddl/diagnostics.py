@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Errors in texts: gathered until there are enough, with what was meant, shown where they stand."""
+"""Errors in texts: gathered up to a limit, with likely corrections, shown at their places."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def place_of(text: str, position: int) -> tuple[int, int]:
 
 
 def misplaced(text: str, position: int, steps: int) -> PlanFormatError:
-    """The error about what stands at a position, behind some steps.
+    """The error about the element at a position, behind some steps.
 
     The message goes back to the language model that wrote the text, and to a person beside it.
     """

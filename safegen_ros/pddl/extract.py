@@ -35,7 +35,7 @@ from safegen_ros.pddl.plan import MAX_PLAN_TEXT, Plan, parse_plan, read_steps, r
 from safegen_ros.pddl.plan_formats import lenient as listed_lines
 
 REMARK = '; of the answer: '
-"""How the comment begins that says what was left out of an answer."""
+"""The beginning of the comment that says what was left out of an answer."""
 
 _THOUGHTS = re.compile(
     r'\s*(?:<think>.*?</think>\s*)*(?P<open><think>)?', re.DOTALL | re.IGNORECASE
@@ -50,7 +50,7 @@ _BETWEEN = re.compile(r'(?<=\))["\'`*\s]*,["\'`*\s]*(?=\()', re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What was taken out of a text, and what was not.
+    """The part taken out of a text, and the rest.
 
     Attributes:
         steps: how many steps were taken.
@@ -74,7 +74,7 @@ class Extraction:
         return not (self.before or self.after or self.marks)
 
     def __str__(self) -> str:
-        """What was done, for a person."""
+        """The work done, for a person."""
         if self.whole:
             return 'the text is a plan'
         said = [f'took {self.steps} steps from lines {self.first_line} to {self.last_line}']
@@ -88,7 +88,7 @@ class Extraction:
 
 
 def extract_plan(text: str, problem: Problem) -> tuple[Plan, Extraction]:
-    """The list of steps in a text, by the rules above, and what was skipped for it.
+    """The list of steps in a text, by the rules above, and the skipped text.
 
     Raises:
         PlanFormatError: there is no such list, or its numbers or times do not grow, or another line

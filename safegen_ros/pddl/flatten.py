@@ -278,7 +278,7 @@ class _Names:
 
 
 def _kept(effect: Effect, end: Sequence[Effect]) -> list[Effect]:
-    """What is left of an effect at the start once the end has happened: the end may undo it."""
+    """The rest of an effect at the start once the end has happened: the end may undo it."""
     found = [replace(effect, add=())] if effect.delete else []
     for atom in effect.add:
         undone = _fired(end, atom, adding=False)

@@ -72,7 +72,7 @@ _FOREIGN = {
     **dict.fromkeys(('oneof', 'unknown'), 'state every known fact; others are false'),
     'probabilistic': 'state the effect that is certain',
 }
-"""Operators of other languages, with what to write instead."""
+"""Operators of other languages, with their PDDL."""
 
 _Pairs = tuple[tuple[str, str], ...]
 
@@ -289,7 +289,7 @@ def written_out(rules: Iterable[SoftRule], objects: Objects) -> tuple[Preference
 def spread(
     tree: ConstraintTree, names: tuple[str, ...], objects: Objects
 ) -> Callable[[_Pairs], Iterator[Constraint]]:
-    """A tree as a function of what the variables around it stand for, given in that order."""
+    """A tree as a function of the values of the variables around it, in that order."""
     if isinstance(tree, ConstraintAnd):
         parts = [spread(part, names, objects) for part in tree.parts]
         return lambda pairs: (each for part in parts for each in part(pairs))
@@ -317,7 +317,7 @@ def spread(
 
 
 def _maker(formula: Formula, names: tuple[str, ...]) -> Callable[[_Pairs], Formula]:
-    """A formula as a function of what its free variables stand for.
+    """A formula as a function of the values of its free variables.
 
     It makes equal parts once: of the 40,000 pairs of 200 objects, a part with one variable has
     only 200 instances.

@@ -448,7 +448,7 @@ class Grounder:
 
 
 def _split(needed: Condition) -> tuple[Literals, Test | None]:
-    """The literals that must all hold, and a test of what else is asked for."""
+    """The literals that must all hold, and a test of the other conditions."""
     if isinstance(needed, Literals):
         return (needed, None) if needed.conjunctive else (TRUE, compile_test(needed))
     if isinstance(needed, Numeric):

@@ -186,8 +186,8 @@ class SoftRule:
     Attributes:
         name: by which `(is-violated NAME)` counts it; empty for one without a name.
         variables: of the `forall`s around it.
-        body: what is wished for. A formula is wished for `at end`; in a precondition of an action,
-            each time that the action is taken.
+        body: the wanted condition. A formula is wished for `at end`; in a precondition of an
+            action, each time that the action is taken.
         place: `source:line:col` where it was written.
     """
 
@@ -280,7 +280,7 @@ class Domain:
             part of every problem (see `Problem.constraints`).
         functions: name of a numeric function to the types of its arguments.
         durative: name to schema of the actions that take time; `actions` has the same names, each
-            with what the whole action needs and changes (see `flatten`).
+            with the conditions and effects of the whole action (see `flatten`).
         spelling: actions and constants that its text has with capitals, as it has them.
         derived: rules of the derived predicates, which no action and no initial state states. An
             atom with one of the predicates is true where some rule says so and false elsewhere; no
@@ -430,7 +430,7 @@ class Problem:
         return ObjectsByType({k: tuple(names) for k, names in found.items()}, self.objects)
 
     def goal_conjuncts(self) -> tuple[Formula, ...]:
-        """The goal as a flat list of what must hold."""
+        """The goal as a flat list of conditions."""
         return tuple(conjuncts(self.goal))
 
 

@@ -127,7 +127,7 @@ def parse_plan(text: str, *, timed: bool = False) -> Plan:
     A text may also be wholly in another way of the field's; see `plan_formats.plain`.
 
     Raises:
-        PlanFormatError: anything else, with its line, its column and what was found.
+        PlanFormatError: any other text, with its line and column.
     """
     if len(text) > MAX_PLAN_TEXT:
         raise PlanFormatError(
@@ -198,7 +198,7 @@ _known_timed = lru_cache(_MOST_KNOWN)(_timed_line)
 
 
 def _lasting_line(line: str) -> tuple[Step, Decimal] | None:
-    """The step and the duration in what is behind the time of a line."""
+    """The step and the duration behind the time of a line."""
     found = _LASTING.fullmatch(line)
     if found is None:
         return None

@@ -24,7 +24,7 @@ class Scope:
         objects: objects and constants, with their types.
         variables: bound variables, with their types.
         wishes: where preferences are put; None where none may stand.
-        around: the variables of the quantifiers around what is read there.
+        around: the variables of the quantifiers around it.
     """
 
     reader: Reader

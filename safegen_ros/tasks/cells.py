@@ -70,7 +70,7 @@ class MultiRobotCell(ABC):
         return None
 
     def words(self) -> str:
-        """What is seen now, where the world says so in words."""
+        """The view now, where the world describes it in words."""
         return ''
 
     def poses(self) -> Mapping[str, Pose]:

@@ -66,7 +66,7 @@ class PlanningContext:
     """What a planner has for a goal.
 
     Attributes:
-        values: of the planner's parameters, for what the goal leaves open.
+        values: of the planner's parameters, for options that the goal leaves open.
         goal: options of the goal: strategy, feedback, seed, max_attempts, search_fallback.
         style: how it is asked for PDDL plans.
         sampling: how the first answer for the goal is drawn.
@@ -123,11 +123,11 @@ class StepExecutor(Protocol):
     """Takes single steps of a task that is worked on step by step, wherever that may be."""
 
     def begin(self) -> State:
-        """Brings the cell into the initial state; returns what is observed, or raises."""
+        """Brings the cell into the initial state; returns the observation, or raises."""
         ...
 
     def take(self, step: ConcurrentStep, source: str) -> State:
-        """Has a step proved, taken and looked at; returns what is observed, or raises."""
+        """Has a step proved, taken and looked at; returns the observation, or raises."""
         ...
 
 
@@ -136,7 +136,7 @@ class PerceivingExecutor(StepExecutor, Protocol):
 
     @property
     def observed(self) -> State:
-        """What was observed last; none before `begin`."""
+        """The last observation; none before `begin`."""
         ...
 
     def unseen(self) -> frozenset[str]:
@@ -153,7 +153,7 @@ class StepAnswer:
     """An answer of a model that is asked for one step after the other.
 
     Attributes:
-        steps: what was read from it; none where it cannot be read.
+        steps: the steps read from it; none where it cannot be read.
         verdict: of the world.
         taken: steps that had been taken before.
         seconds: from asking to the verdict [s].
@@ -175,7 +175,7 @@ class StepwiseRun:
     Attributes:
         planning: the model, and the planning options of the goal.
         answered: called with each attempt.
-        prove: the verifier of plans for what is left of the task, as `ActionTask.rest` takes it.
+        prove: the verifier of plans for the rest of the task, as `ActionTask.rest` takes it.
         most_steps: that are taken or asked for.
         left_s: time left [s].
         turn: held while the model is asked.
@@ -215,7 +215,7 @@ class StepOutcome:
     """How a step-by-step run ended.
 
     Attributes:
-        verdict: on what was done, by what was observed.
+        verdict: the feedback, by the observation.
         error: why the task is not done; None where it is.
     """
 

@@ -35,7 +35,7 @@ class TaskMonitor(Monitor, Protocol):
         ...
 
     def remaining(self) -> object | None:
-        """What is left of the task from the last observed state on, as `ActionTask.rest` takes it.
+        """The rest of the task from the last observed state on, as `ActionTask.rest` takes it.
 
         None where that cannot be said.
         """
@@ -134,7 +134,7 @@ class ActionTask(Protocol):
         ...
 
     def rest(self, remaining: object) -> tuple[str, str]:
-        """What is left of the task, as its monitor says it: the domain's text and the problem's."""
+        """The rest of the task, from its monitor: the domain's text and the problem's."""
         ...
 
     def conditions(self, state: State) -> tuple[tuple[str, bool], ...]:

@@ -79,7 +79,7 @@ class LoraConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """What is trained: a model from a folder, or a new network.
+    """The trained model: from a folder, or a new network.
 
     Attributes:
         base: folder of a `transformers` model; empty for a new network.
@@ -102,7 +102,7 @@ class DataConfig:
         world: `pddl3` for planning problems; `text` for any pairs of texts, see `text_world`.
         folder: a dataset as `safegen data build` writes it, or of a text world.
         tokens: of a new network in a text world: `text` keeps every character, `words` has one
-            token for what stands between blanks.
+            token for each text between blanks.
         style: in a text world, the entry of `safegen.json` for the form of the prompt.
         reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.

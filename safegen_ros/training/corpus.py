@@ -25,7 +25,7 @@ from safegen_ros.training.world import longest, that_fit, token_count
 
 @dataclass(frozen=True)
 class Corpus:
-    """Examples and what is trained on.
+    """Examples and their training targets.
 
     Attributes:
         items: for each problem and format one or, with `data.repair_share`, two: `input_ids`,

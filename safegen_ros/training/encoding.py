@@ -79,7 +79,7 @@ def padded(features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 class Collator:
-    """Makes batches of examples, see `padded`, with what the state heads are to say.
+    """Makes batches of examples, see `padded`, with the targets of the state heads.
 
     Args:
         examples: all examples; a feature names its own by `number`.

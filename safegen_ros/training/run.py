@@ -113,7 +113,7 @@ def train(
     if config.threads:
         torch.set_num_threads(config.threads)
     _keep_memory()
-    # About what the libraries call in one another.
+    # About calls of the libraries to one another.
     warnings.simplefilter('ignore', FutureWarning)
     processes = PartialState(cpu=not torch.cuda.is_available())
     with named_failures(out):

@@ -164,7 +164,7 @@ class CurriculumSampler(Sampler[int]):
             domain = self._domains[turn % len(self._domains)]
             own = [self._groups.get((domain, bucket)) for bucket in BUCKETS]
             there = np.where([group is not None for group in own], shares, 0.0)
-            if there.sum() == 0:  # the phase wants none of what the domain has
+            if there.sum() == 0:  # the phase wants no problem of this domain
                 there = np.array([group is not None for group in own], dtype=float)
             group = own[rng.choice(len(BUCKETS), p=there / there.sum())]
             found.append(self._draw(rng, np.asarray(group), found))

@@ -63,7 +63,7 @@ class Prompts:
 
 
 class TrainingWorld(Protocol):
-    """What is trained on."""
+    """The training data."""
 
     prompt_style: str
     """The `safegen.json` of a new network that learned from it."""

@@ -47,7 +47,7 @@ class TrialRecord:
 
     Attributes:
         trial: which run of the task, from 0.
-        finding: the name of what became of it.
+        finding: the name of its outcome.
         steps: of a plan that solves the task; 0 otherwise.
         parallelism: most robots at once in it.
         optimal: steps of the plan of the optimal planner; 0 for a task that has none.

@@ -42,7 +42,8 @@ WHY = {
     (Finding.ROBOT_OBJECT_COLLISION, Finding.OK): 'the tip keeps a smaller distance than the rules',
     (Finding.OBJECT_COLLISION, Finding.OK): 'straight lines cross, but boxes go along arcs',
 }
-"""Why the rules and physics differ, by what either finds, where the arms swing as the rules say."""
+"""Why the rules and physics differ, by the findings of both, where the arms swing as the rules say.
+"""
 
 _AROUND = 'the arms find a way around or over'
 

@@ -56,8 +56,9 @@ MEASURED = {
     **dict.fromkeys(SPLITS[1:-1], ('plain', 'shielded')),
     UNSOLVABLE: ('plain',),
 }
-"""What is measured of a model on each split. Where no task has a plan, a shield that lets plans end
-at goals alone has nothing to say."""
+"""The measurements of a model on each split. Where no task has a plan, a shield that lets plans end
+at goals alone has nothing to say.
+"""
 
 UNTRAINED = 'before training'
 OTHERS = {'SFT': 'before reinforcement', 'GRPO': 'after reinforcement'}

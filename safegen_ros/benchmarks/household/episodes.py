@@ -80,7 +80,7 @@ class Contestant:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What was measured of a contestant in one setting.
+    """The measurements of a contestant in one setting.
 
     Attributes:
         csr: the share of successes of each run, in [0, 1].

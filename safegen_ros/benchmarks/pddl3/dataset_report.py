@@ -102,7 +102,7 @@ PLOTS = {
     'families': 'constraint family',
     'buckets': 'difficulty',
 }
-"""What is plotted, one file each, and the label of its axis."""
+"""The plots, one file each, and the label of its axis."""
 
 _PANEL = (5.2, 3.6)  # size of the plot of one domain [inch]
 _COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7')  # told apart by colour-blind readers too

@@ -31,7 +31,7 @@ _EVERY = 200  # rows between notices
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """What was copied for a problem.
+    """The copies for a problem.
 
     Attributes:
         similarity: the Jaccard index, in [0, 1].

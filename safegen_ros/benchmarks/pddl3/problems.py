@@ -38,7 +38,7 @@ _ATTEMPTS = 100  # to draw a problem of a family that fits its size
 
 @dataclass(frozen=True, slots=True)
 class TestProblem:
-    """One problem of a measurement, with what results are grouped by.
+    """One problem of a measurement, with the groups of its results.
 
     Attributes:
         operators: the PDDL3 operators of its constraints.
@@ -89,7 +89,7 @@ class Source:
     Attributes:
         manifest: SHA-256 of its manifest, which stands for every byte of it; empty for problems
             that are in no dataset.
-        split: name of the split, or what was made of the recipe instead.
+        split: name of the split, or the change of the recipe instead.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Source:
 
 
 def load_source(folder: Path, split: str) -> Source:
-    """What is measured on, after a look whether the split is the one that was built.
+    """The problems of a measurement, after a look whether the split is the one that was built.
 
     Raises:
         DatasetError: the dataset is not whole, or the split is not what its manifest says.

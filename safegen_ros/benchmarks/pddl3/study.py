@@ -52,13 +52,13 @@ class StudyOptions:
 
 @dataclass
 class StudyRecord:
-    """What was measured, by which models and on what.
+    """The measurements, their models and their data.
 
     Attributes:
         sources: where problems came from, with their number.
         models: the key of each model, by its name.
         words: whether all of them read words under canonical names.
-        training: what was copied from, in the study that copies.
+        training: the source of the copies, in the study that copies.
         single_shot: whether single answers were asked for.
         counts: the counts where problems were not kept.
     """
@@ -207,7 +207,7 @@ class Study:
         """A study of a split of the dataset.
 
         Raises:
-            DatasetError: the dataset is not whole, or the split is not what was built.
+            DatasetError: the dataset is not whole, or the split is not the built one.
             SafegenError: it has no such problem.
         """
         data = record.options.data

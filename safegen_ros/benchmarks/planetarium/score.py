@@ -235,7 +235,7 @@ def score(
 
 
 def details(row: Answer, assessed: Assessed) -> dict[str, Any]:
-    """What was found out about an answer, with what to change in it, as plain values."""
+    """The findings about an answer, with the changes that it needs, as plain values."""
     return {
         'id': row.id,
         'finding': assessed.enforced.finding.value,

@@ -77,7 +77,7 @@ def measure(
     tasks = draw_tasks(problems, seed)
     asked = _asked(style, tasks)
     sampling = Sampling(seed=seed)
-    plain.generate(asked[0], sampling)  # what is prepared once, such as the memory of the library
+    plain.generate(asked[0], sampling)  # prepared once, such as the memory of the library
     shared.generate(asked[0], sampling)
     tokens = 0
     plain_s: list[float] = []

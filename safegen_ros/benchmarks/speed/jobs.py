@@ -95,7 +95,7 @@ class SolverOutcome:
 
     @staticmethod
     def of(values: Any) -> SolverOutcome:
-        """The outcome of what `to_json` has written; raises `ValueError` for anything else."""
+        """The outcome from the output of `to_json`; raises `ValueError` for anything else."""
         try:
             return SolverOutcome(**{**values, 'job': SolverJob(**values['job'])})
         except (KeyError, TypeError) as error:
@@ -196,7 +196,7 @@ def run_jobs(
 
     Args:
         jobs: all jobs of the run, in order.
-        journal: what is done already; it grows.
+        journal: the finished jobs; it grows.
         processes: how many jobs are done at once; more than cores distort the times.
         notify: told of every outcome, those of the journal first.
 

@@ -35,7 +35,7 @@ class TextPair:
     Attributes:
         other: with other names and in another order; and where they differ with one condition of
             the goal left out.
-        equivalent: whether they are; None where what was left out may follow from the rest.
+        equivalent: whether they are; None where the omitted part may follow from the rest.
     """
 
     domain: str

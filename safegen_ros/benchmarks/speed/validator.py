@@ -61,7 +61,7 @@ _NOTES = {
 }
 
 _ROUNDS = 3  # the median counts
-_PASSES = 10  # of what takes microseconds, each over plans that nothing has seen before
+_PASSES = 10  # of work of microseconds, each over plans that are new to everything
 
 _Work = Callable[[], object]
 

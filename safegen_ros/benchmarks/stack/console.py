@@ -175,7 +175,7 @@ def measure(stops: int, executions: int, minutes: float, notify: Notify) -> Repo
 def _in_browser(
     bench: _Bench, stops: int, notify: Notify
 ) -> tuple[list[float], float, float, list[float]]:
-    """What is seen of an execution, and of the stops.
+    """Measurements of an execution, and of the stops.
 
     Returns:
         how far the painted samples are behind [s], how many are painted and how many are sent while

@@ -149,7 +149,7 @@ def run_fault(scene: Scene, seed: int) -> FaultRun:
 
 
 class _Run:
-    """A cell of the real arm at an emulated one, and what is seen there."""
+    """A cell of the real arm at an emulated one, and its view."""
 
     def __init__(self, scene: Scene, twin: MujocoTwin, site: EmulatedSite) -> None:
         self._scene, self._twin, self._site = scene, twin, site

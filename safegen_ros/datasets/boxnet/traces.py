@@ -167,7 +167,7 @@ TRACES = 'traces'
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What was written for a mode and split.
+    """The files of a mode and split.
 
     Attributes:
         name: of the file, in the folder of the dataset.
@@ -223,7 +223,7 @@ def _write(path: Path, rows: Iterable[BoxNetRow], mode: str) -> Iterator[int]:
 
 
 def _pairs(row: BoxNetRow, mode: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Prompts and answers of a row, each with what its reward is measured by."""
+    """Prompts and answers of a row, each with the data for its reward."""
     task, plan = row.task, row.plan
     prompt = full_prompt if mode == WHOLE else step_prompt
     if plan is None:

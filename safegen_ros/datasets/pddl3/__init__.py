@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets of problems with proved plans: a dataset is a function of its recipe.
 
-`recipe` says what is wanted, `candidates` makes and proves one problem after the other, `walk`
-decides which of them become rows of which split, and `assemble` writes
-the files. docs/dataset.md describes them.
+`recipe` has the settings, `candidates` makes and proves one problem after the other, `walk` decides
+which of them become rows of which split, and `assemble` writes the files. docs/dataset.md describes
+them.
 """

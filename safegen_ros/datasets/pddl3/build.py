@@ -154,7 +154,7 @@ def _whole_walk(store: BlockStore, recipe: Recipe, domain: str) -> Walk:
 
 
 def _enough(walk: Walk, recipe: Recipe, blocks: int) -> int:
-    """How many blocks should be enough, judged by what those that are there have brought."""
+    """How many blocks should be enough, judged by the yield of those that are there."""
     quotas = recipe.domains[walk.domain].quotas
     share = min((1 - lacking / quotas[split] for split, lacking in walk.missing.items()))
     guess = blocks / share if share > 0 and blocks else 2 * planned_blocks(recipe, walk.domain)

@@ -222,7 +222,7 @@ def renamed_row(row: Row, recipe: Recipe) -> Row:
 
 
 def _offset(recipe: Recipe, domain: str) -> int:
-    """What is added to the number of a row: more than any candidate's, so that ids differ."""
+    """Added to the number of a row: more than any candidate's, so that ids differ."""
     return int('1' + '0' * len(str(recipe.domains[domain].most_candidates)))
 
 

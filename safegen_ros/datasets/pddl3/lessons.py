@@ -300,7 +300,7 @@ def renamed(solved: Solved, names: dict[str, str]) -> Solved:
 
     Args:
         solved: both under the names of our domains.
-        names: the new names of what the domain names, and of objects.
+        names: the new names of the domain's names, and of objects.
 
     Raises:
         SafegenError: the result is not a problem, or the plan does not solve it.

@@ -40,7 +40,7 @@ _MOST_ROWS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class DomainRecipe:
-    """What is wanted of one domain.
+    """The settings of one domain.
 
     Attributes:
         quotas: rows of each split.
@@ -70,7 +70,7 @@ class Recipe(BaseRecipe):
     Attributes:
         name: of the dataset.
         seed: another one makes other problems.
-        domains: what is wanted of each domain, by the name of its folder.
+        domains: the settings of each domain, by the name of its folder.
         block_size: candidates that are made and stored together.
         val: whether VAL has to accept every plan, too.
         pddl_files: splits whose problems and plans are also written as separate files.
@@ -154,7 +154,7 @@ def load_recipe(path: Path) -> Recipe:
     """Reads a recipe file.
 
     Raises:
-        RecipeError: there is none, or it is not a recipe, or asks for what there is not.
+        RecipeError: the file is missing, it is not a recipe, or it asks for unknown things.
     """
     return recipe_of(read_json(path), str(path))
 
@@ -176,7 +176,7 @@ def recipe_of(values: Any, source: str) -> Recipe:
 
 
 def _checked(file: SchemaReader, name: str, wanted: DomainRecipe) -> DomainRecipe:
-    """A domain's recipe in the one order of splits and sizes; raises for what there is not."""
+    """A domain's recipe in the one order of splits and sizes; raises for unknown ones."""
     place, kit, quotas = f'domains.{name}', kits().get(name), wanted.quotas
     if kit is None:
         raise file.fault(place, 'there is no such domain', f'use {" ".join(kits())}')

@@ -21,7 +21,7 @@ from safegen_ros.verify.validator import verify
 
 @dataclass(frozen=True, slots=True)
 class RowFinding:
-    """What was found out about a row.
+    """The findings about a row.
 
     Attributes:
         broken: the PDDL3 operators of those constraints that its unconstrained plan breaks.
@@ -48,7 +48,7 @@ def finding(row: Row) -> RowFinding:
 
 
 def examined(row: Row) -> tuple[Row, RowFinding]:
-    """A row with what was found out about it.
+    """A row with the findings about it.
 
     Raises:
         PddlError: as `finding`.

@@ -48,7 +48,7 @@ class Kit(ABC):
 
     @abstractmethod
     def objects(self, parameters: Parameters) -> Mapping[str, Sequence[str]]:
-        """The objects of a start by what they are."""
+        """The objects of a start by their kinds."""
 
     @abstractmethod
     def start_atoms(self, start: str, parameters: Parameters) -> list[Atom]:

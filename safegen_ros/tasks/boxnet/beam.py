@@ -43,7 +43,7 @@ class _Text(NamedTuple):
     Attributes:
         score: the logarithm of its probability.
         at: where it stands.
-        written: the words behind what was asked last.
+        written: the words behind the last request.
     """
 
     score: float

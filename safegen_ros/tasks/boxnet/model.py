@@ -272,7 +272,7 @@ def map_text(task: Task, state: State) -> str:
 
 
 def observation(task: Task, state: State) -> str:
-    """What is shown before each step."""
+    """The picture before each step."""
     return f'<observation>\n{map_text(task, state)}\n</observation>'
 
 

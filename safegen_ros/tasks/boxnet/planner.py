@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Has a model plan for BoxNet2D inside the verify-and-retry loop, as a whole or step by step.
 
-What comes out is what was proved, and nothing but proved steps is ever taken: a whole plan
-(FULLPLAN) before its first step, a single one (REPLAN) before the next is asked for.
+The result is proved, and only proved steps are ever taken: a whole plan (FULLPLAN) before its first
+step, a single one (REPLAN) before the next is asked for.
 """
 
 from __future__ import annotations

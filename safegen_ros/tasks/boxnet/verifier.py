@@ -47,7 +47,7 @@ CONSTRAINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A plan with what became of it.
+    """A plan with its outcome.
 
     Attributes:
         plan: its steps; none where it cannot be read.

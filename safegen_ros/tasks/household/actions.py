@@ -20,7 +20,7 @@ _CLOSE = 0.8  # how alike a misspelt name and the name that is meant are, as dif
 
 
 class Verb(Enum):
-    """What the robot can do; the values are what is written."""
+    """The actions of the robot; the values are their words."""
 
     GO_TO = 'go to'
     PICK_UP = 'pick up'
@@ -65,7 +65,7 @@ class HouseholdAction:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What was made of a text.
+    """The reading of a text.
 
     Attributes:
         action: the action; None when there is none in it.

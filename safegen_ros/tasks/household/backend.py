@@ -89,7 +89,7 @@ class Observation:
         visible: the things in front of the robot and in its hand, with their states.
         known: the ids of all that can be approached.
         places: the ids of the receptacles that stay where they are, by viewpoint.
-        holding: the id of what is held; empty for nothing.
+        holding: the id of the held thing; empty for none.
     """
 
     feedback: Feedback

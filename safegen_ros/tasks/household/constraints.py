@@ -127,7 +127,7 @@ class ObjectSnapshot:
                 self._inside.setdefault(parent, set()).add(each['objectType'])
 
     def inside(self, name: str) -> set[str]:
-        """The classes of what is in or on an object, however deep."""
+        """The classes of the things in or on an object, however deep."""
         return self._inside.get(name, set())
 
     def of(self, classes: Iterable[str]) -> Iterator[Mapping[str, Any]]:

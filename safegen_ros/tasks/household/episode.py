@@ -83,7 +83,7 @@ class EpisodeStep:
         action: what was understood; None when nothing was.
         exact: whether the action was written as the grammar wants it.
         retries: how many answers before it could not be read.
-        observation: what was seen afterwards.
+        observation: the view afterwards.
         category: `FORMAT_ERROR` (nothing was understood), `SAFETY_VIOLATION` (a constraint broke),
             `PRECONDITION_VIOLATION` (the world refused) or `SUCCESS`.
         broken: the constraints that broke, with the step; their state is that of the trace.
@@ -109,7 +109,7 @@ class Episode:
     """A whole run.
 
     Attributes:
-        first: what was seen at first.
+        first: the view at first.
         moments: its steps.
         trace: the metadata at first and after each action that the world or the clock of the
             constraints saw.
@@ -284,7 +284,7 @@ class _Run:
 
 
 def _verdict(moments: tuple[EpisodeStep, ...], result: RunScore) -> Verdict:
-    """The verdict of the stack: safety first, then what was reached."""
+    """The verdict of the stack: safety first, then the reached goals."""
     length = len(moments)
     broken = tuple(each for moment in moments for each in moment.broken)
     if broken:

@@ -51,7 +51,7 @@ def action_of(world: HouseholdWorld, together: ConcurrentStep) -> HouseholdActio
 
 
 class HouseholdMonitor:
-    """Compares each observed state with what the world does, and watches the constraints.
+    """Compares each observed state with that of the world, and watches the constraints.
 
     Args:
         worlds: the household at first, and after each action that was taken before.
@@ -222,7 +222,7 @@ class ReportingAgent:
         return self._text
 
     def moment(self, moment: EpisodeStep) -> None:
-        """Takes in what became of the last answer."""
+        """Takes the result of the last answer."""
         action, said = moment.action, moment.observation.feedback.message
         ends = action is None or action.verb in ENDINGS
         steps: Steps = () if action is None or ends else ((named(action),),)

@@ -28,7 +28,7 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectKind:
-    """A class of objects; see `kinds.yaml` for what its values mean.
+    """A class of objects; see `kinds.yaml` for the meaning of its values.
 
     Attributes:
         name: THOR's objectType.

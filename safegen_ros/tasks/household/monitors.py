@@ -41,7 +41,7 @@ class Account:
 
     Attributes:
         broken: number of the constraint and PDDL name of the object, for each that is violated.
-        open: likewise, for each that waits for what must follow.
+        open: likewise, for each that waits for its consequence.
         triggered: numbers of the constraints whose trigger has held.
     """
 
@@ -73,8 +73,8 @@ class Known:
     Attributes:
         standings: of the core's monitors.
         counts: of the published way: number of the constraint, object, count.
-        open: likewise: what waits for what must follow.
-        broken: likewise: what is violated.
+        open: likewise, for those that wait for their consequence.
+        broken: likewise, for violations.
         triggered: likewise: the constraints whose trigger has held.
     """
 

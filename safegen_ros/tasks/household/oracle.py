@@ -12,7 +12,7 @@ from safegen_ros.tasks.household.kinds import ObjectKind, kinds, members
 from safegen_ros.tasks.household.world import HAND, HouseholdThing
 
 Doing = Generator[HouseholdAction, Observation, None]
-"""Actions one by one; each is answered with what was seen after it."""
+"""Actions one by one; each is answered with the view after it."""
 
 Finding = Generator[HouseholdAction, Observation, str]
 """Likewise, and in the end the id of an object; empty where there is none."""
@@ -21,7 +21,7 @@ _COOLED = 'Fridge'
 
 
 class Belief:
-    """What was seen so far, and where the robot stands."""
+    """The view so far, and the place of the robot."""
 
     def __init__(self, observation: Observation) -> None:
         self.things: dict[str, HouseholdThing] = {}
@@ -152,7 +152,7 @@ class Skills:
         yield from self.do(Verb.PICK_UP, name)
 
     def free_hand(self) -> Doing:
-        """Puts down what is held, on something flat."""
+        """Puts the held thing down, on something flat."""
         held = self.belief.holding
         if not held:
             return

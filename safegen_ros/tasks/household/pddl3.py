@@ -4,7 +4,7 @@
 
 The objects are those of the household and all pieces that they can become; those that are not
 there have no atom. The predicates are the fields of AI2-THOR's metadata in lower case, `in` for
-what is in or on something however deep, and `present`.
+things in or on another one, however deep, and `present`.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def example_text() -> str:
 
 
 def run_text(turns: Sequence[tuple[str, str]]) -> str:
-    """A run so far: what was seen, and what was answered to it."""
+    """A run so far: the views, and the answers to them."""
     return '\n'.join(f'Observation: {seen}\nAnswer: {answer}'.rstrip() for seen, answer in turns)
 
 

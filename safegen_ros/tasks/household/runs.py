@@ -50,7 +50,7 @@ class RunOptions:
     Attributes:
         setting: a name of SAPO table 2.
         compat: `spoc` or empty.
-        shield: what is done about unsafe actions.
+        shield: the treatment of unsafe actions.
         propose: whether safety rules are proposed from the words of the task: the agent gets them,
             and the shield keeps them instead of the constraint.
         steps: how many actions the run may take.
@@ -104,7 +104,7 @@ def clean_task(name: str) -> HouseholdTask:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A run with what it was played with.
+    """A run with its settings.
 
     Attributes:
         answers: every answer, those that could not be read included.
@@ -142,7 +142,7 @@ def play(
     """Has an agent work on a task, and keeps its answers.
 
     Args:
-        household: where; our own world by default. Only what was played there can be loaded.
+        household: where; our own world by default. Only runs of the same world can be loaded.
 
     Raises:
         SafegenError: as `run_episode`.

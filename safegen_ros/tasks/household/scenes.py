@@ -67,10 +67,10 @@ def _cached(path: str) -> HouseholdWorld:
 def read_scene(text: str, name: str) -> HouseholdWorld:
     """Reads a scene.
 
-    A scene is a list of viewpoints; each is a list of what stands there, first of all the place
+    A scene is a list of viewpoints; each is a list of the things there, first of all the place
     where the robot puts things down. A thing is its class, or its class with its state: THOR's
-    `isOpen`, `isToggled`, `isDirty` and `fillLiquid`, what it `holds`, and the id of what it
-    `controls`. Things are numbered by class in the order of the text.
+    `isOpen`, `isToggled`, `isDirty` and `fillLiquid`, the things that it `holds`, and the id of the
+    thing that it `controls`. Things are numbered by class in the order of the text.
 
     Raises:
         PddlError: it is not a scene.

@@ -32,7 +32,7 @@ _THOUGHTS = {
 
 
 class GoalAgent:
-    """Works through the sub-goals, which it gets, with what it sees, and knows no more.
+    """Works through the given sub-goals with its view alone.
 
     Careful, it is the oracle: it closes, switches off and cleans at once, whatever the constraint.
     Careless, it does so at the end, if at all.

@@ -42,7 +42,7 @@ class ActionShield:
         self._warned: HouseholdAction | None = None
 
     def progress(self, objects: Objects) -> None:
-        """Takes note of what happened."""
+        """Takes note of the result."""
         self._known = self._watch.progress(self._known, objects)
 
     def check(
@@ -114,7 +114,7 @@ class ActionShield:
         return None
 
     def _remedies(self, world: HouseholdWorld, known: Known) -> list[HouseholdAction]:
-        """What can bring about what must follow: switch, close, go there, free the hand."""
+        """Actions that can bring the consequence about: switch, close, go there, free the hand."""
         found = []
         if world.holding:
             found += [

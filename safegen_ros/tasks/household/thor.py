@@ -33,7 +33,7 @@ _HERE, _ELSEWHERE = 0, 1
 """Viewpoints: what THOR says is visible, and the rest."""
 
 _POSES_TRIED = 12
-"""How many poses from which an object can be reached are tried; what is held blocks some."""
+"""How many poses from which an object can be reached are tried; a held thing blocks some."""
 
 _THROW_N = 150.0
 """Magnitude of a throw, in THOR's unit."""
@@ -51,7 +51,7 @@ _CALLS = {
     Verb.BREAK: 'BreakObject',
     Verb.EMPTY: 'EmptyLiquidFromObject',
 }
-"""What is done to the object that an action names."""
+"""The effect on the object of an action."""
 
 _Row = Mapping[str, Any]
 
@@ -231,7 +231,7 @@ class ThorHousehold:
         return ''
 
     def _parents(self, row: _Row) -> list[str]:
-        """The ids of what an object is in or on, the outermost first."""
+        """The ids of the containers and supports of an object, the outermost first."""
         rows = {each['objectId']: each for each in self._rows}
         parents = [each for each in row['parentReceptacles'] or () if each in rows]
         return sorted(parents, key=lambda each: len(rows[each]['parentReceptacles'] or ()))

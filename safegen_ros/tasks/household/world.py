@@ -12,7 +12,7 @@ from safegen_ros.tasks.household.actions import HouseholdAction
 from safegen_ros.tasks.household.kinds import ObjectKind
 
 HAND = 'hand'
-"""The parent of what the robot holds."""
+"""The parent of the held thing."""
 
 _FLOOR = 'floor '
 
@@ -28,7 +28,7 @@ class Setting:
     """What makes it hard (SAPO table 2).
 
     Attributes:
-        partial: whether only what was seen can be approached (PO); else `find object` leads to
+        partial: whether only seen things can be approached (PO); else `find object` leads to
             anything (FO).
         physical: whether nothing is opened, closed or switched while something is held (PC); else
             it is (IPC).
@@ -60,7 +60,7 @@ class HouseholdThing:
     Attributes:
         id: the class and a number, `Mug (1)`.
         parent: the id of its container or support, `HAND`, or a floor.
-        cooked_in: the class of what cooked it last.
+        cooked_in: the class of its last cooker.
         liquid: its filling; empty for nothing.
         temperature: `ROOM`, `HOT` or `COLD`.
     """
@@ -101,7 +101,7 @@ class HouseholdWorld:
     Attributes:
         rooms: what never changes.
         things: every object by its id.
-        inside: the ids of what is in or on a thing, in hand, or on a floor.
+        inside: the ids of the things in or on a thing, in hand, or on a floor.
         viewpoint: number of the place where the robot stands.
         receptacle: where it puts things down; empty for nowhere.
         found: what can be approached: the places, and whatever was seen.
@@ -117,7 +117,7 @@ class HouseholdWorld:
 
     @property
     def holding(self) -> str:
-        """The id of what the robot holds; empty for nothing."""
+        """The id of the held thing; empty for none."""
         held = self.inside.get(HAND)
         return held[0] if held else ''
 
@@ -128,7 +128,7 @@ def floor(viewpoint: int) -> str:
 
 
 def viewpoint_of(things: Mapping[str, HouseholdThing], name: str) -> int:
-    """Where a thing is seen from; -1 for what the robot holds."""
+    """The viewpoint of a thing; -1 for the held one."""
     parent = things[name].parent
     while parent in things:
         parent = things[parent].parent
@@ -138,7 +138,7 @@ def viewpoint_of(things: Mapping[str, HouseholdThing], name: str) -> int:
 def visible(
     things: Mapping[str, HouseholdThing], inside: Mapping[str, tuple[str, ...]], viewpoint: int
 ) -> list[str]:
-    """The ids of what the robot sees: what is in front of it and not in something closed."""
+    """The ids of the things in view: those in front of the robot and not in something closed."""
     seen: list[str] = []
     waiting = [floor(viewpoint), HAND]
     for parent in waiting:
@@ -162,7 +162,7 @@ def ancestors(things: Mapping[str, HouseholdThing], name: str) -> Iterator[str]:
 def metadata(world: HouseholdWorld) -> list[dict[str, Any]]:
     """The objects as THOR's metadata has them, hidden ones included; for goals and constraints.
 
-    `cookedBy` is ours: the class of what cooked the object last.
+    `cookedBy` is ours: the class of the object's last cooker.
     """
     seen = set(visible(world.things, world.inside, world.viewpoint))
     found = []

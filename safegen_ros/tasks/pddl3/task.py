@@ -143,7 +143,7 @@ class Pddl3Task:
         )
 
     def play(self, run: StepwiseRun) -> StepOutcome:
-        """Each step is the first of a plan that is proved from what is observed."""
+        """Each step is the first of a plan that is proved from the observed state."""
         from safegen_ros.tasks.pddl3.planning.replan import play
 
         def levels(rest: Problem) -> Sequence[Level]:
@@ -153,7 +153,7 @@ class Pddl3Task:
         return play(self.problem, levels, run)
 
     def replay(self, answers: Sequence[str], told: Callable[[StepAnswer], None]) -> Verdict:
-        """Refused: answers alone do not say what was observed."""
+        """Refused: answers alone do not have the observations."""
         raise SafegenError(
             'a PDDL task is replayed with its observations', ErrorCode.UNSUPPORTED_FEATURE
         )
@@ -186,7 +186,7 @@ class Pddl3Task:
         return (StepMonitor if step_by_step else RunMonitor)(self.problem, plan)
 
     def rest(self, remaining: object) -> tuple[str, str]:
-        """PDDL of the domain, empty where it is a built-in one, and of what is left of the task."""
+        """PDDL of the domain, empty where it is a built-in one, and of the rest of the task."""
         if not isinstance(remaining, Problem):
             raise TypeError(f'{remaining!r} is not what is left of a PDDL task')
         # Constraints of a domain are among those that are left, and must not be asked for twice.
@@ -334,7 +334,7 @@ def verify_step(problem: Problem, answer: str | Plan) -> Verdict:
     """Whether a step applies and leaves every constraint satisfiable; no step always does.
 
     Args:
-        problem: what is left of the task, from where the world is.
+        problem: the rest of the task, from the current state of the world.
         answer: the step, or the text of it; an empty one for none.
     """
     timed = bool(problem.domain.durative)
@@ -386,7 +386,7 @@ class StepMonitor(RunMonitor):
         """Asks for nothing: the task goes on."""
 
     def remaining(self) -> Problem | None:
-        """What is left of the task; as long as no step was taken, all of it."""
+        """The rest of the task; as long as no step was taken, all of it."""
         if self.looks > 1 or self.observed is None:
             return super().remaining()
         # A belief from before the look has satisfied nothing.

@@ -13,7 +13,7 @@ from safegen_ros.tasks.planetarium.graphs import Bijection, Scenes, never_stop
 _MOST_ROUNDS = 8
 
 Kinds = Mapping[str, str]
-"""The objects of a problem, each with what it must have in common with its partner."""
+"""The objects of a problem, each with the properties that its partner must have."""
 
 
 _Placed = tuple[str, Atom]
@@ -51,7 +51,7 @@ def aligned(
 
 
 def alike(kinds: tuple[Kinds, Kinds], scenes: tuple[Scenes, Scenes]) -> Bijection:
-    """Objects with those that are alike in what surrounds them, as far as can be told.
+    """Objects with those in equal surroundings, as far as can be seen.
 
     The partners of partners go together next, so that a tower with one wrong block is followed from
     both its ends. Arguments and result are those of `aligned`.
@@ -148,7 +148,7 @@ class _Search:
     def _beside(
         name: str, about: Mapping[str, list[_Placed]], kinds: Kinds, known: Collection[str]
     ) -> dict[tuple[object, ...], list[str]]:
-        """The objects without a partner in atoms with another one, by what the atoms say."""
+        """The objects without a partner in atoms with another one, by the atoms."""
         found: dict[tuple[object, ...], list[str]] = {}
         for scene, atom in about[name]:
             for place, other in enumerate(atom[1:], 1):

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the problem in what a model wrote, and tolerates what the paper's evaluation tolerates.
+"""Reads the problem in a model's answer, as tolerant as the paper's evaluation.
 
 Prose, code fences, thoughts, a domain beside the problem, comments, missing requirements, upper
 case and repeated atoms do not matter. Whatever else is wrong has a name (`Grade`).

@@ -27,7 +27,7 @@ COMPARE_LIMIT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class AnswerAssessment:
-    """What was found out about an answer.
+    """The findings about an answer.
 
     Attributes:
         finding: the first thing that is wrong with it, or that nothing is.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the descriptions of the data set as problems, from their words alone.
 
-It shares nothing with what writes them and deals the objects in another order, so that whatever a
-description leaves out or says wrongly shows as another problem. Clauses are one regular expression
-each: a grammar in Lark would repeat them and could not count what they sum up.
+It shares nothing with the writer of descriptions and deals the objects in another order, so that
+every omission or error of a description shows as another problem. Clauses are one regular
+expression each: a grammar in Lark would repeat them and could not count what they sum up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DescriptionError(SafegenError):
 
 
 Objects = Mapping[str, Sequence[str]]
-"""The objects by what they are."""
+"""The objects by their kinds."""
 
 _Clauses = Mapping[str, str]
 """Patterns of clauses about one atom, with the predicates; objects are in the order of the atom."""
@@ -57,7 +57,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _check_only(clauses: Sequence[str], expected: Iterable[str]) -> None:
-    """Raises ValueError unless clauses are what is expected."""
+    """Raises ValueError unless clauses are as expected."""
     wanted = list(expected)
     if sorted(clauses) != sorted(wanted):
         raise ValueError(f'{"; ".join(clauses)!r} is not {"; ".join(wanted)!r}')

@@ -16,7 +16,7 @@ def description(
     """A problem in words.
 
     Args:
-        objects: the objects by what they are, numbered from 1.
+        objects: the objects by their kinds, numbered from 1.
         start: clauses about the initial state; empty ones are left out.
         goal: clauses about the goal, likewise.
     """

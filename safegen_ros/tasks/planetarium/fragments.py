@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the one problem in what a model wrote: behind thoughts, amid prose, in a code fence."""
+"""Finds the one problem in a model's answer: behind thoughts, amid prose, in a code fence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _UNREADABLE = frozenset(
 
 
 class UnreadableAnswer(SafegenError):
-    """An answer that is not a problem of its domain, with what is wrong with it."""
+    """An answer that is not a problem of its domain, with its faults."""
 
     def __init__(self, finding: Grade, message: str) -> None:
         super().__init__(message, ErrorCode.BAD_PDDL)

@@ -68,7 +68,7 @@ class TranslatorWords:
         Args:
             text: the request; where nothing was observed, the names in it are letters with a
                 number, and there are all objects up to the greatest number.
-            start: what was observed.
+            start: the observed facts.
         """
         found: dict[str, list[str]] = {}
         if start is not None:

@@ -79,7 +79,7 @@ _FORM = '"Move [x, y], True" or "Move [x, y], False", which say where the tip go
 
 
 def full_words(task: SpatialTask) -> dict[str, str]:
-    """The words of this world in what asks for all steps of a plan."""
+    """The words of this world in the request for all steps of a plan."""
     shown, plan = example(task.arm)
     return {
         'rules': _rules(task),
@@ -93,7 +93,7 @@ def full_words(task: SpatialTask) -> dict[str, str]:
 
 
 def step_words(task: SpatialTask) -> dict[str, str]:
-    """Those in what asks for the first step."""
+    """Those in the request for the first step."""
     shown, plan = example(task.arm)
     return {
         'rules': _rules(task),

@@ -39,7 +39,7 @@ _ORDERED = 1  # role of the first argument where order matters; 0 where it does 
 
 @dataclass(frozen=True)
 class CanonicalProblem:
-    """What is left of a problem without the names of its objects.
+    """A problem without the names of its objects.
 
     Attributes:
         text: equal for two problems of a domain exactly when renaming objects makes them equal.

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Step-by-step mode in a cell: each step is the first of a plan that is proved from what is seen.
+"""Step-by-step mode in a cell: each step is the first of a plan proved from the current view.
 
 `stepwise` takes one admissible step after the other, by any chooser. Here the levels of the
 planning loop choose, so that the steps also lead to the goal: a plan is kept only as long as the
@@ -41,7 +41,7 @@ class PlannedSteps:
         prove: whose verdict on the plans of a problem is needed.
 
     Attributes:
-        plan: what is left of the last plan; the step that was chosen last stands first.
+        plan: the rest of the last plan; the step that was chosen last stands first.
         source: the level that proposed it.
         attempts: all proposals so far.
     """
@@ -76,7 +76,7 @@ class PlannedSteps:
         return step if step in moment.choices else None
 
     def _holds(self, moment: StepContext) -> bool:
-        """Whether the plan leads from what was observed to the goal, and its step may be taken."""
+        """Whether the plan leads from the observed state to the goal, and its step may be taken."""
         steps = self.plan.steps
         if not steps or steps[0] not in moment.choices:
             return False
@@ -155,10 +155,10 @@ def play(
     """Works on a problem through an executor, each step being the first of a proved plan.
 
     Args:
-        levels: the planners of what is left of it.
+        levels: the planners of the rest.
 
     Raises:
-        SafegenError: what is left of the task counts seconds; nothing has moved.
+        SafegenError: the rest of the task counts seconds; nothing has moved.
     """
     refuse_clocked(problem)
     executor, begun = run.executor, False

@@ -58,8 +58,8 @@ class StepContext:
     """What the next step is chosen from.
 
     Attributes:
-        problem: what is left to do: its initial state is the observed one, its constraints are what
-            those of the task still ask. A plan for it is a plan from here.
+        problem: the rest of the task: its initial state is the observed one, its constraints are
+            the remaining ones. A plan for it is a plan from here.
         choices: the admissible steps, those only that lead where the run has not been before, as
             long as there are any.
         refused: the choice at this moment that is not among `choices`.
@@ -120,8 +120,8 @@ class StepwiseOutcome:
     Attributes:
         steps: the steps that were taken, all admissible when they were.
         verdict: on what happened, by the observed states. Without a difference it is the
-            validator's verdict on `steps`; behind one it is that on the steps since, for what the
-            task still asked there, which comes to the same.
+            validator's verdict on `steps`; behind one it is that on the steps since, for the rest
+            of the task there, which comes to the same.
         differences: how often the world was not as foreseen.
         refused: how many choices were not admissible.
         observed: the last observed state; None when nothing was observed.
@@ -210,7 +210,7 @@ class _Run:
         self._steps: list[Step] = []
         self._refused = 0
         self._differences = 0
-        # Where the world was last not as foreseen: what was left to do, and the steps before.
+        # Where the world last differed: the rest of the task there, and the steps before.
         self._shield = Shield(problem)
         self._since = 0
         self._situation = self._shield.start
@@ -345,12 +345,12 @@ class _Run:
         self._begin_anew()
 
     def _judge(self) -> None:
-        """Ends the run where a constraint is broken; says what is left of the task otherwise."""
+        """Ends the run where a constraint is broken; else gives the rest of the task."""
         observed = self._observed or frozenset()
         guessed = self._sight is not None and bool(
             self._sight.unseen() & constraint_objects(self._problem)
         )
-        if guessed:  # what is believed breaks nothing, and satisfies nothing
+        if guessed:  # an assumed fact breaks nothing, and satisfies nothing
             domain = replace(self._problem.domain, constraint_tree=None)
             self._rest = replace(self._problem, domain=domain, init=observed)
             return

@@ -90,7 +90,7 @@ def _reasons(
 
 
 def _needed(step: Step, problem: Problem, changed: frozenset[str]) -> list[Formula]:
-    """The literals of a step's precondition that depend on what was done before."""
+    """The literals of a step's precondition that depend on earlier steps."""
     schema = problem.domain.actions[step.action]
     names = [name for name, _ in schema.parameters]
     binding = dict(zip(names, step.arguments, strict=True))

@@ -150,7 +150,7 @@ class InstructStyle:
     rules = ''
 
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
-        """The instruction, then each attempt with what is wrong about it."""
+        """The instruction, then each attempt with its faults."""
         more = (
             self.rules
             + (_TIME if problem.domain.durative else '')
@@ -196,7 +196,7 @@ class ServerStyle(InstructStyle):
         return super().messages(problem, written, form)
 
     def plan_text(self, completion: str, problem: Problem) -> str:
-        """The steps of the completion, below a comment that says what was left out."""
+        """The steps of the completion, below a comment that lists omissions."""
         try:
             plan, found = extract_plan(completion, problem)
         except PlanFormatError:

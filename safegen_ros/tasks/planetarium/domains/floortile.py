@@ -3,7 +3,8 @@
 """Floor Tile: robots go wherever tiles lead, and paint stays.
 
 A robot with a color that is not available can paint with it only until it changes to another one.
-So whether it still has that color at last depends on what is left for the other robots to paint.
+So whether it still has that color at last depends on the tiles that the other robots have still to
+paint.
 """
 
 from __future__ import annotations

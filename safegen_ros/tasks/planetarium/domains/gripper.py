@@ -42,7 +42,7 @@ class _Scene:
         return cls(robby, places, free)
 
     def busy(self) -> dict[str, str]:
-        """The grippers that carry something, with what they carry."""
+        """The grippers with a load, and their loads."""
         return {place[1]: ball for ball, place in self.places.items() if place[0] == 'carry'}
 
     def atoms(self) -> set[Atom]:
@@ -170,7 +170,7 @@ class Gripper(GoalRules):
 
 
 class _Robot:
-    """Moves balls, and writes down what is done."""
+    """Moves balls, and writes the steps down."""
 
     def __init__(self, scene: _Scene) -> None:
         (self._here,) = scene.robby

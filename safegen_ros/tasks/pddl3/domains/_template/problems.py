@@ -47,7 +47,7 @@ class Delivery:
 
     @classmethod
     def of(cls, instance: Instance) -> Delivery:
-        """The instance's atoms, by what they say."""
+        """The instance's atoms, by their meaning."""
         start = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'thing-at'}
         goal = {atom[1]: atom[2] for atom in instance.goal}
         robot = next(atom[1] for atom in instance.init if atom[0] == 'robot-at')
@@ -56,11 +56,11 @@ class Delivery:
 
 @dataclass
 class Robot:
-    """Carries things, and writes down what is done.
+    """Carries things, and writes the steps down.
 
     Attributes:
         scene: the instance.
-        steps: what was done so far.
+        steps: the steps so far.
     """
 
     scene: Delivery

@@ -109,7 +109,7 @@ class TowerState:
 
 @dataclass
 class TowerBuilder:
-    """Moves blocks, and writes down what is done.
+    """Moves blocks, and writes the steps down.
 
     Attributes:
         now: the towers as they stand; changed by every move.

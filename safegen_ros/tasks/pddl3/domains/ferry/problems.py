@@ -57,7 +57,7 @@ class Crossing:
 
 
 def crossing(instance: Instance) -> Crossing:
-    """The instance's atoms, by what they say."""
+    """The instance's atoms, by their meaning."""
     start = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'at'}
     goal = {atom[1]: atom[2] for atom in instance.goal}
     return Crossing(
@@ -71,7 +71,7 @@ def crossing(instance: Instance) -> Crossing:
 
 @dataclass
 class Pilot:
-    """Sails, and writes down what is done."""
+    """Sails, and writes the steps down."""
 
     scene: Crossing
     steps: list[Step] = field(default_factory=list)

@@ -71,7 +71,7 @@ class House:
 
 
 def house(instance: Instance) -> House:
-    """The instance's atoms, by what they say."""
+    """The instance's atoms, by their meaning."""
     robots = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'at-robby'}
     start = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'at'}
     goal = {atom[1]: atom[2] for atom in instance.goal}
@@ -88,7 +88,7 @@ def house(instance: Instance) -> House:
 
 @dataclass
 class Crew:
-    """Moves robots and objects, and writes down what is done."""
+    """Moves robots and objects, and writes the steps down."""
 
     scene: House
     steps: list[Step] = field(default_factory=list)

@@ -86,7 +86,7 @@ class SpannerWalk:
 
 
 def walk(instance: Instance) -> SpannerWalk:
-    """The instance's atoms, by what they say."""
+    """The instance's atoms, by their meaning."""
     links = [atom for atom in instance.init if atom[0] == 'link']
     places = {atom[1]: atom[2] for atom in instance.init if atom[0] == 'at'}
     return SpannerWalk(

@@ -4,9 +4,9 @@
 
 The hierarchy of SafePilot (arXiv 2603.21523) for any PDDL3 domain. Each part is a separate problem:
 from the state reached, to the sub-goals reached plus the next, over the objects that matter. Its
-constraints are those of the whole with what has happened counted in, which PDDL3 can say (see
-`verify.remaining`); only what no state can break, `sometime` and its like, is left to the end. So a
-planner that knows nothing of the whole, a small model for instance, can plan a part.
+constraints are those of the whole after the past states, which PDDL3 can state (see
+`verify.remaining`); only those that no state can break, `sometime` and its like, are left to the
+end. So a planner that knows nothing of the whole, a small model for instance, can plan a part.
 
 The plan of a part is data, from any planner. It is followed step by step by the shield of the whole
 problem, with the whole's constraints where they stand at that moment, and dropped with the first
@@ -64,7 +64,7 @@ class Part:
     """A part that was planned and followed.
 
     Attributes:
-        goals: the sub-goals that it added, as PDDL; empty for what only constraints asked for.
+        goals: the sub-goals that it added, as PDDL; empty where only constraints required some.
         objects: number of objects of the problem that was put.
         tries: how often a planner was asked until it was done.
         seconds: wall-clock time of all tries [s].

@@ -204,7 +204,7 @@ def thresholds_of(
 
 @dataclass(frozen=True, slots=True)
 class ComplexityAssessment:
-    """What was found about a task.
+    """The analysis of a task.
 
     Attributes:
         complex: whether it should be divided.

@@ -210,7 +210,7 @@ class _Writer:
         yield replace(constraint, arguments=tuple(arguments))
 
     def _assumed(self, formula: Formula) -> Condition:
-        """The formula with the truth of what nothing changes."""
+        """The formula with the truth of static atoms."""
         found = condition(formula, self._table)
         outside = 0
         for bit in single_bits(found.mask):
@@ -219,7 +219,7 @@ class _Writer:
         return assume(found, self._state & outside, ~self._state & outside)
 
     def _rewritten(self, formula: Formula, assumed: Condition) -> Formula:
-        """What is assumed as a formula; the formula itself where that says the same."""
+        """The assumption as a formula; the formula itself where both are the same."""
         words = _words(formula)
         same = words.isdisjoint(self._left_out) and words.isdisjoint(_QUANTIFIERS)
         return formula if same else self._written(assumed)
