@@ -65,8 +65,8 @@ def child_environment(
 class ManagedProcess:
     """A node that runs in its own session until it ends or is signalled.
 
-    The two threads of a node only read its pipe and wait for its end: they never signal on their
-    own account, so that the order of a shutdown stays with the supervisor.
+    The two threads of a node only read its pipe and wait for its end. They never signal, so the
+    order of a shutdown stays with the supervisor.
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class ManagedProcess:
 class GraphProbe(Closing):
     """A short-lived ROS participant of the supervisor that looks at the graph.
 
-    It looks for the interface *of the named node*, by name and type, so that a namesake of another
-    stack cannot pass for it, and the interface package need not be importable here.
+    It looks for the interface *of the named node*, by name and type. So a namesake of another stack
+    does not count, and the interface package need not be importable here.
     """
 
     def __init__(self, domain: int) -> None:

@@ -5,9 +5,9 @@
 viser knows no authentication, so its server is given a door of ours, which sees each request for
 the page and for the websocket before viser does. There is no second port behind it.
 
-On loopback, every user of this computer may use the console, but no page of another site that is
-open in the same browser: a request has to name this server as its host and as its origin. Elsewhere
-it needs the token too, once in the address, then in a cookie.
+On loopback, every user of this computer may use the console, but no page of another site in the
+same browser. A request has to name this server as its host and as its origin. Elsewhere it needs
+the token too, once in the address, then in a cookie.
 """
 
 from __future__ import annotations

@@ -51,10 +51,10 @@ def serve(gate: Gate, port: int) -> viser.ViserServer:
 def _show_at_once() -> None:
     """Has the page show each message when it comes.
 
-    The page of viser spaces messages out by the times that the server writes into them: after a
-    hiccup it holds all that follows back for up to 100 ms, so that a recorded motion looks smooth.
-    An operator has to see the arm where it is. What comes more than 100 ms after the message before
-    is shown at once, so each one says that it does.
+    The page of viser spaces messages out by the server's times. After a hiccup it delays all later
+    ones by up to 100 ms, so that a recorded motion looks smooth. An operator has to see the arm
+    where it is. What comes more than 100 ms after the message before is shown at once, so each one
+    says that it does.
     """
     from viser.infra import _infra
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules in free words, put into PDDL3 by a language model.
 
-The answer is data: it must be nothing but constraints, in PDDL3 or in the sentences of the English
-format, over what the problem has, and all that can be done with it is to add it to a problem (see
-`additions`). A person who reads the canonical words confirms that they have the meaning.
+The answer is data. It may hold only constraints, in PDDL3 or in the sentences of the English
+format, over names of the problem, and it can only be added to a problem (see `additions`). A person
+who reads the canonical words confirms that they have the meaning.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML and JSON with the place of every value, for messages.
 
-PyYAML could read JSON, too, but its YAML 1.1 takes `1e3` for a text and a surrogate pair for two
-characters, and it takes four times as long: JSON has a small reader here.
+PyYAML could read JSON, too. But its YAML 1.1 takes `1e3` for a text and a surrogate pair for two
+characters, and it takes four times as long, so JSON has a small reader here.
 """
 
 from __future__ import annotations

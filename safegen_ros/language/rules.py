@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules in plain words, read as PDDL3 constraints on one problem.
 
-A sentence means what `docs/constraints.md` says. One that can mean two things is refused with both,
-and one that is not understood is refused at its place: nothing is guessed, and no part of a
-sentence is left out.
+A sentence means what `docs/constraints.md` says. A sentence with two meanings is refused with both,
+and one that is not understood at its place. Nothing is guessed, and no part of a sentence is left
+out.
 """
 
 from __future__ import annotations

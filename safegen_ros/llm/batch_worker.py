@@ -184,8 +184,8 @@ class RowBatch:
 
     `generate` draws the tokens of all rows from the one generator of the process, so that what a
     row gets depends on the rows beside it. Here every row has its own temperature, top-p and random
-    numbers, and draws from them what `generate` would draw for it alone: on equal scores
-    `torch.multinomial` gives the same tokens for the same seed.
+    numbers, and draws what `generate` would draw for it alone. On equal scores `torch.multinomial`
+    gives the same tokens for the same seed.
 
     Args:
         rows: in the order of the batch.

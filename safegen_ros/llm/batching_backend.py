@@ -33,9 +33,9 @@ class BatchingBackend(TransformersBackend):
 
     A thread writes the answers of all callers together, in the order in which they came; who comes
     later joins those that are being written (`batch_worker.SLICE`). Each answer is drawn from its
-    own seed, so that it does not depend on those beside it, as far as the arithmetic of the device
-    gives a row the same scores in every batch. The i-th answer of a call takes the i-th seed. What
-    a caller does, or fails at, ends no other answer. Plans kept to admissible steps are batched as
+    own seed. So it does not depend on its neighbours, as far as the arithmetic of the device gives
+    a row the same scores in every batch. The i-th answer of a call takes the i-th seed. What a
+    caller does, or fails at, ends no other answer. Plans kept to admissible steps are batched as
     well; a beam and an answer with a given beginning take the whole model, in their turn.
 
     Args:

@@ -3,7 +3,7 @@
 """Asks any server that speaks the chat protocol of OpenAI: vLLM, transformers, hosted models.
 
 The requests run on an event loop in a separate thread, so that a caller can end a request at any
-time: even if the server hangs, the caller checks the clock and `cancelled` every `POLL_S`. Ending a
+time. Even if the server hangs, the caller checks the clock and `cancelled` every `POLL_S`. Ending a
 request closes its connection, which is how these servers learn of it.
 """
 

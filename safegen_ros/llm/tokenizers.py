@@ -3,8 +3,8 @@
 """Tokenizers of the small models, as any `AutoTokenizer` loads them, and their special tokens.
 
 `word_tokenizer` and `blank_tokenizer` have a token for every word. `text_tokenizer` keeps every
-character: a word of its corpus is one token, with the blank before it if there is one; each digit
-and each punctuation mark is one, too; other words are spelt by their letters.
+character. A word of its corpus is one token, with the blank before it if there is one; so is each
+digit and each punctuation mark. Other words are spelt by their letters.
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ _ENDED_BY = {
     'validator': (range(1, 200), range(300, 400), range(404, 407)),
     'executor': (range(1, 200), range(300, 500)),
 }
-"""Codes that results and responses of a node may carry; the planner hands on those of the others,
-500 to 599 are of the client's own side, and the monitor of the validator ends an execution."""
+"""Codes that results and responses of a node may carry. The planner hands on those of the others,
+500 to 599 are of the client's own side, and the monitor of the validator ends an execution.
+"""
 
 _OF_PLANNER = (
     ErrorCode.UNKNOWN_STRATEGY,

@@ -3,7 +3,7 @@
 """Rules of derived predicates: reading them, and the order in which they are worked out.
 
 A rule may need its own predicate, as `above` does. It may need the absence of another one that is
-worked out before it; a circle with a negation in it has no one meaning and is refused (Hoffmann and
+derived before it. A circle with a negation has no single meaning and is refused (Hoffmann and
 Edelkamp, "The Deterministic Part of IPC-4", 2005, section 2.3).
 """
 

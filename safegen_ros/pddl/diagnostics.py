@@ -152,8 +152,8 @@ def excerpt(text: str, error: TextError) -> str:
 def excerpt_at(text: str, start: int, line: int, column: int) -> str:
     """A line of a text with a caret under a place in it, for a terminal.
 
-    Characters that are not plain ASCII are shown as `~`, which no PDDL has, so that the caret
-    stands under the place and no text can steer the terminal; long lines are cut at both ends.
+    Characters that are not plain ASCII are shown as `~`, which no PDDL has. So the caret stands
+    under the place, and no text can steer the terminal. Long lines are cut at both ends.
     """
     first = max(0, column - 1 - _CONTEXT)
     window = text[start + first : start + first + _WIDTH + 1].split('\n')[0].rstrip('\r')

@@ -3,7 +3,7 @@
 """Plans as the field's planners and libraries write them, put into steps in parentheses.
 
 A text is converted only when all of it is in one of the formats, since a part of a plan is another
-plan; `lenient` converts runs of whole lines and leaves every other line as it is.
+plan. `lenient` converts runs of whole lines and leaves every other line as it is.
 """
 
 from __future__ import annotations

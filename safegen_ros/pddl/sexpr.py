@@ -3,9 +3,8 @@
 """S-expressions: a PDDL text as nested lists of words.
 
 PDDL is case-insensitive, so the text is lower-cased here once. Reading is one pass of a regular
-expression over the whole text; a list remembers only which token of the text it starts at, and
-lines and columns are worked out only when there is an error. The depth of
-a text is bounded by a limit and never by Python's stack.
+expression over the whole text. A list remembers only its first token; lines and columns are
+computed only for an error. The depth of a text is bounded by a limit and never by Python's stack.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from safegen_ros.sync import Places, PlanningDeadline
 class GoalQueue:
     """Lets some goals run, keeps some more waiting in their order, and refuses all others.
 
-    A server calls `enter` for each goal that it accepts, works on each in its own thread, with a
-    `turn` for each part that others have to wait for, and then calls `leave`.
+    A server calls `enter` for each goal that it accepts, and works on each in its own thread. Each
+    part that others have to wait for is a `turn`; `leave` is the end.
 
     Attributes:
         room: goals that may be here, running or waiting.

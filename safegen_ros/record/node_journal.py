@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journals of the nodes: the work of a stack for each goal, from any sender.
 
-A node writes one file for each time that it is configured: so a file has one writer, a kill cuts
-off nothing but its end, and no node waits for another one. A goal that two nodes worked on is put
-together when it is read.
+A node writes one file for each time that it is configured. So a file has one writer, a kill cuts
+off only its end, and no node waits for another one. A goal that two nodes worked on is put together
+when it is read.
 """
 
 from __future__ import annotations

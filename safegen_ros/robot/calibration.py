@@ -3,7 +3,7 @@
 """A scene from touches: the cup is brought to the table and to a block on each slot, and read.
 
 Only joints are measured, so a slot is where this arm finds it, errors of its zero included. A touch
-of the table gives the tool length less the raise of the base: for a tool that points down the two
+of the table gives the tool length less the raise of the base. For a tool that points down the two
 act alike, and the scene has the difference as its tool length.
 """
 

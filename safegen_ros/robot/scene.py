@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table in front of the arm: slots, block size, tool, speeds; read from YAML and checked.
 
-A scene that loads is one in which every slot takes a tower of the full height: each level can be
-picked from and placed on, and the arm can travel above the highest tower.
+In a scene that loads, every slot takes a tower of the full height: each level can be picked from
+and placed on, and the arm can travel above the highest tower.
 """
 
 from __future__ import annotations

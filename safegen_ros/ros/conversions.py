@@ -37,8 +37,9 @@ AS_READ: Mapping[str, str] = MappingProxyType({})
 """The spelling of names in lower case."""
 
 _REMEMBERED = 100_000
-"""Longest text of a task that is not read again when it is asked for again [characters]: a goal is
-read for the journal and for its work, and by the validator for each of its attempts."""
+"""Longest text of a task that is cached [characters]: a goal is read for the journal and for its
+work, and by the validator for each of its attempts.
+"""
 
 
 def problem_from_msg(message: msg.Task) -> Problem:

@@ -107,9 +107,8 @@ class ActionTask(Protocol):
         """The verdict on the text of a plan.
 
         Args:
-            step_by_step: whether it is one step, or none, of a task that is worked on step by step:
-                it has to apply and to leave all constraints satisfiable, and need not reach the
-                goal.
+            step_by_step: whether it is one step, or none, of a task that is worked on step by step.
+                It must apply and leave all constraints satisfiable, and need not reach the goal.
         """
         ...
 

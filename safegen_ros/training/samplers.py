@@ -112,9 +112,9 @@ class Shape:
 class CurriculumSampler(Sampler[int]):
     """The prompts of a run in order; those of a batch are a function of the seed and its number.
 
-    The domains take turns, so that a batch holds all of them alike; where their number does not
-    divide that of the prompts, the next batch goes on with the domain that is due. A domain
-    without a prompt in a bucket takes one of the buckets that it has.
+    The domains take turns, so that a batch holds all of them alike. Where their number does not
+    divide that of the prompts, the next batch goes on with the next domain. A domain without a
+    prompt in a bucket takes one of the buckets that it has.
 
     Args:
         domains: the domain of every prompt.

@@ -10,8 +10,8 @@ cheap to copy and to hash.
 Semantics of Gerevini and Long, "Plan Constraints and Preferences in PDDL3" (2005), read as VAL
 reads them where VAL is right: s0 is the initial state and s_k the state after k steps, at time k;
 `sometime-before f h` wants h in a state strictly earlier than the first state with f; a deadline is
-missed in the first state past it. The world keeps the last state of a plan: what must hold from a
-time on, or in a window, that begins after the end of the plan must hold in its last state.
+missed in the first state past it. The world keeps the last state of a plan. A constraint on a time
+or a window after the end of the plan must hold in its last state.
 """
 
 from __future__ import annotations
@@ -373,8 +373,8 @@ class MonitorSet:
     def lost(self, standing: Standing) -> bool:
         """Whether the trajectory shows that some constraint can no longer be satisfied.
 
-        It is violated, or it is not satisfied and this is the last state that is in time: then it
-        does not hold if the trajectory ends here, and the next state violates it.
+        It is violated, or it is not satisfied and this is the last state in time: then it does not
+        hold if the trajectory ends here, and the next state violates it.
         """
         if standing & _BROKEN:
             return True

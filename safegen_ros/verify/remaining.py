@@ -5,7 +5,7 @@
 The ten operators are closed under progression: what a constraint still asks of the states to come
 can be said with the same operators, since none of them can stand inside another. `(within 5 f)` is
 `(within 2 f)` three steps later, an `at-most-once f` whose interval is over is `(always (not f))`,
-a debt is a separate `sometime` or `within`. So the rest of a task is a task: a plan solves it if
+a debt is a separate `sometime` or `within`. So the rest of a task is a task. A plan solves it if
 and only if it solves the whole after the executed steps, and any planner can plan it, a model that
 reads PDDL included.
 """

@@ -172,9 +172,9 @@ def _run(program: Path, files: Mapping[str, str], options: Sequence[str] = ()) -
 def read_val_output(output: str, plan_length: int) -> Verdict:
     """The verdict in the output of `Validate -v`.
 
-    VAL checks the constraints on s_k when step k+1 starts and then applies that step all the same,
-    so a constraint that is reported comes before a precondition that is reported with it. On the
-    last state it checks them only when the goal holds, and then calls what fails an unmet goal.
+    VAL checks the constraints on s_k when step k+1 starts, and then applies that step in any case.
+    So a reported constraint comes before a precondition that is reported with it. On the last state
+    it checks them only when the goal holds, and then calls what fails an unmet goal.
     """
     if any(text in output for text in _BAD_PLAN):
         return Verdict(Category.FORMAT_ERROR, 'VAL cannot read the plan', -1, plan_length)
@@ -260,9 +260,9 @@ def _read_walk(walk: str, plan_length: int) -> Verdict | None:
 def val_literal_class(output: str) -> Category:
     """The class that the patterns of SafeGen-LLM appendix E find in VAL's output.
 
-    They are tried in the order of the paper, the first as it is written and the others in any
-    case: VAL writes none of them as the paper does, and prints `Plan Validation details` for every
-    plan that it could read.
+    They are tried in the order of the paper, the first unchanged and the others in any case. VAL
+    writes none of them as the paper does, and prints `Plan Validation details` for every plan that
+    it could read.
 
     Returns:
         The class, or `UNKNOWN` where no pattern matches.

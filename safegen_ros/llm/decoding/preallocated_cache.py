@@ -19,8 +19,9 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 _LEAST = 64
-"""Tokens for which there is room at the least when more is made; otherwise a quarter of those that
-are known, so that copying costs little per token, and the memory that lies idle is bounded."""
+"""Least room for tokens when more is made; else a quarter of the known ones. So copying costs
+little per token, and idle memory is bounded.
+"""
 
 
 def preallocated_cache(model: Any) -> DynamicCache | None:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How likely a model finds continuations of a prompt that share their beginnings.
 
-The continuations are a tree of tokens. All of it lies in one row of the key-value cache, and a mask
-lets every token look at the prompt and at its own ancestors only, so that no token is computed
-twice and none is copied. Models whose attention cannot be masked so are asked row by row instead.
+The continuations are a tree of tokens. All of it lies in one row of the key-value cache. A mask
+lets every token look only at the prompt and its own ancestors, so no token is computed twice and
+none is copied. Models whose attention cannot be masked so are asked row by row instead.
 """
 
 from __future__ import annotations

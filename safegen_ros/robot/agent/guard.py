@@ -53,9 +53,9 @@ def released() -> bytes:
 class Guard:
     """Runs `python -m safegen_ros.robot.agent.serve` and watches it.
 
-    It inherits standard input and output. It writes to the descriptor of `--news` what the
-    functions of this module make; the descriptor of `--end` brings heartbeats of this process, and
-    ends when it shall end, and when this process dies.
+    It inherits standard input and output. It writes to the descriptor of `--news` the lines of the
+    functions of this module. The descriptor of `--end` carries heartbeats of this process; it
+    closes to end the guard, and when this process dies.
 
     Args:
         arguments: for the other process.

@@ -116,7 +116,8 @@ def main() -> None:
     finally:
         sys.stderr.flush()
         # Not `sys.exit`: the library of the pins switches them off at exit, and a block that hangs
-        # from the cup would fall; and a thread that waits for a dead port must not keep us here.
+        # from the cup would fall. Besides, a thread that waits for a dead port must not keep us
+        # here.
         os._exit(status)
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One client of the agent, from its first word to the last: the arm is held when the link dies.
 
-The thread that reads waits neither for the arm nor for the client, so that silence is always
-noticed: the arm moves in one thread, is asked in another, and a third one writes.
+The reading thread waits neither for the arm nor for the client, so that silence is always noticed.
+The arm moves in one thread, is queried in another, and a third one writes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ FIRST_WORD_S = 10.0
 #: So many lines in a row that are not requests end the session: the link is not to be trusted.
 MAX_BAD_LINES = 100
 #: Time for the arm's threads to end once it is stopped [s]. An arm that is still being opened may
-#: take longer: 1.5 s, up to 8 s more for a port that another agent lets go of, and its questions.
-#: Then it is not `held`, and the guard sends the stop where its port was taken already.
+#: take longer: 1.5 s, up to 8 s more for a port in use by another agent, and its questions. Then it
+#: is not `held`, and the guard sends the stop where its port was taken already.
 END_S = 5.0
 #: Time to release the arm [s].
 CLOSE_S = 1.5

@@ -4,9 +4,8 @@
 
 The DH table is that of the firmware: the vendor's URDFs differ from it by 2 to 9 mm, and its
 coordinates are what the arm reports. The limits are the intersection of every published table
-(vendor protocol document, product page, the limits that the vendor's library enforces for its
-boards), so that a target within them is accepted by all. Speed and acceleration are those of the
-vendor's parameter sheet.
+(vendor protocol document, product page, the vendor's library for its boards). So a target within
+them is accepted by all. Speed and acceleration are those of the vendor's parameter sheet.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 """The real myCobot 280 behind `Arm`, through the vendor's library, by serial port or TCP.
 
 One thread owns the port (`owner`). A move is one absolute target, sent without waiting for its
-acknowledgement, which says nothing: the arm has arrived when its measured joints say so, and what
-the arm cannot be believed about stops it.
+acknowledgement, which says nothing. The arm has arrived when its measured joints say so; readings
+that cannot be true stop it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 The library builds, checks and decodes frames, and sends a command again when no answer comes. All
 bytes that it writes pass `Wire.send`, which knows a few absolute commands only, checks the limits
-once more, and sends no motion command while the gate is shut; what it reads comes from
+once more, and sends no motion command while the gate is shut. All that it reads comes from
 `Wire.receive`, which another thread can end.
 """
 

@@ -86,9 +86,9 @@ _SPACES = re.compile(r'\s+')
 def parse_action(text: str, known: Collection[str]) -> Parsed:
     """Reads an action.
 
-    The grammar is a verb of `Verb` and the id of an object, `Mug (1)`, in any case. Where a text
-    is not so, the nearest verb and the nearest class are taken if they are nearly the same, and a
-    number that is left out where only one object can be meant; a number is never changed.
+    The grammar is a verb of `Verb` and the id of an object, `Mug (1)`, in any case. For any other
+    text, the nearest verb and the nearest class are taken if they are nearly the same, and a
+    missing number where only one object can be meant. A number is never changed.
 
     Args:
         known: the ids that may be named; others are read, too, so that the world can refuse them.

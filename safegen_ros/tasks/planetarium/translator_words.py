@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests and problems in the words that a small translator reads and writes.
 
-A description is put to it in pieces. A clause is asked alone, with its objects numbered as they are
-mentioned, so that all clauses of a kind are one question; the prompt lists the predicates of the
-domain by the parts of their names. A half that cannot be told from its clauses is asked whole, with
-the numbers of objects, under the numbers in their names.
+A description is put to it in pieces. A clause is asked alone, with its objects numbered in order of
+their mention, so that all clauses of a kind are one question. The prompt lists the predicates of
+the domain by the parts of their names. A half that cannot be told from its clauses is asked whole,
+with the numbers of objects, under the numbers in their names.
 
     clause on / object object ; ... request x1 rests on x2                     on x1 x2
     objects 3 end all blocks form a single tower                       on table n3 on n2 n3 ...

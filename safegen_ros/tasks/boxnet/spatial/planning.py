@@ -6,7 +6,7 @@ The number of steps is raised from the bound until a plan is found. The search g
 steps in which arms fetch boxes, carry them, or go out of the way to where they rest. That leaves
 moves out, so that only a plan as long as the bound is proved to be the shortest.
 
-A box is handed over by putting it down: the arm that has put it down leaves in a separate step, and
+A box is handed over by putting it down. The arm that has put it down leaves in a separate step, and
 the other comes in a further one, since two tips at one box would collide.
 """
 

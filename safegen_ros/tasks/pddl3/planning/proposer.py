@@ -51,8 +51,8 @@ Texts = Generator[str, None, None]
 class ModelProposer:
     """Proposes plans for one task; each method is where the proposals of a level come from.
 
-    They raise `Skipped` where this model, this server or this style of prompts cannot do what the
-    level asks for, and `UnsuitableTask` where not even a part of the task can be put to the model.
+    They raise `Skipped` where this model, server or style of prompts cannot do what the level
+    needs, and `UnsuitableTask` where not even a part of the task fits the model.
 
     Args:
         style: how the task and the feedback are put to this model.

@@ -3,7 +3,7 @@
 """Step-by-step mode in a cell: each step is the first of a plan proved from the current view.
 
 `stepwise` takes one admissible step after the other, by any chooser. Here the levels of the
-planning loop choose, so that the steps also lead to the goal: a plan is kept only as long as the
+planning loop choose, so that the steps also lead to the goal. A plan is kept only as long as the
 rest of it is proved from the observed world.
 """
 

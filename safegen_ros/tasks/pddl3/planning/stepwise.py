@@ -153,9 +153,9 @@ def run_stepwise(
 ) -> StepwiseOutcome:
     """Works on a task one step at a time.
 
-    Where not all is in view, what constraints are about is looked at before the first step, what a
-    step is about before it is taken, and what the goal is about before the run ends. Each look may
-    change the known state, and the next step is chosen again.
+    Where not all is in view, objects are looked at first: those of constraints before the first
+    step, those of a step before it is taken, and those of the goal before the run ends. Each look
+    may change the known state, and the next step is chosen again.
 
     Args:
         problem: the task. Where the world is at first is observed, not taken from here.

@@ -8,10 +8,9 @@ constraints are those of the whole after the past states, which PDDL3 can state 
 `verify.remaining`); only those that no state can break, `sometime` and its like, are left to the
 end. So a planner that knows nothing of the whole, a small model for instance, can plan a part.
 
-The plan of a part is data, from any planner. It is followed step by step by the shield of the whole
-problem, with the whole's constraints where they stand at that moment, and dropped with the first
-step that is not admissible. The joined plan is proved once more by the validator, and nothing else
-is ever returned.
+The plan of a part is data, from any planner. The shield of the whole problem follows it step by
+step, with the current constraints of the whole. It is dropped at the first step that is not
+admissible. The joined plan is proved once more by the validator, and nothing else is ever returned.
 """
 
 from __future__ import annotations
