@@ -175,7 +175,7 @@ class Places:
 
         Args:
             check: asked every `POLL_S` while waiting; what it raises ends the wait.
-            told: the position in the line, from 1, each time that it has changed. Called in this
+            told: the position in the line, from 1, each time that it has changed. Runs in this
                 thread.
         """
         self._take(check, told)

@@ -35,8 +35,8 @@ class ArgSpec:
         name: lower case with underscores.
         default: text, as launch knows no other type.
         help: its effect, with unit and range.
-        choices: the only values allowed; empty for any. An empty choice leaves the matter to the
-            parameter file.
+        choices: the only values allowed; empty for any. An empty one leaves it to the parameter
+            file.
         kind: 'text', 'int', 'float', 'path', 'params' (a parameter file) or 'model'; an empty value
             is always allowed for these and leaves the matter to the parameter file.
     """

@@ -105,8 +105,7 @@ class Supervisor:
         """Take the namespace and start every node; they come up side by side.
 
         Raises:
-            BringupError: the namespace or the port of a page is taken, or this is not the main
-                thread.
+            BringupError: the namespace or the port of a page is taken, or this is another thread.
         """
         if threading.current_thread() is not threading.main_thread():
             raise BringupError('the supervisor must run in the main thread')

@@ -52,8 +52,7 @@ class NodeStatus:
     """A node of the stack.
 
     Attributes:
-        state: of its lifecycle: unconfigured, inactive, active and so on; empty where it does not
-            report it.
+        state: of its lifecycle: unconfigured, inactive, active and so on; empty where unknown.
         pid: its process, of those that `safegen up` or `demo` has started.
     """
 
@@ -93,8 +92,7 @@ class StackStatus:
         untold: actions of active nodes whose goals under way are not known, as nothing was heard.
         duplicates: of each name that several processes have, how many they are.
         elsewhere: other namespaces with an executor, as the end of a sentence.
-        sites: digest of the site file by the name of the node; None where a node does not report
-            it.
+        sites: digest of the site file by the name of the node; None where unknown.
         keys: whether the executor refuses commands that are not signed.
     """
 

@@ -72,8 +72,7 @@ def situation(snapshot: Snapshot) -> StackSituation:
     plan, problem = shown_plan(snapshot, goal)
     words = [step_text_words(each, problem) for each in plan[goal.step : goal.step + 2]]
     first, after = (*words, '', '')[:2]
-    # A waiting plan is published on a separate topic, which may be ahead of the events or behind
-    # them.
+    # A waiting plan is published on a separate topic, before or after the events.
     stage = 'approval' if snapshot.waits else goal.stage
     if stage == 'executing' and not goal.moving and goal.step == 0:
         stage = 'preparing'

@@ -96,11 +96,9 @@ def read_action_task(
     """The task in a file, of any world, with its text as it is sent.
 
     Args:
-        problem: its file, or another argument of `find_problem`; for a household task also its
-            name.
+        problem: its file, or another argument of `find_problem`; or the name of a household task.
         domain: of a PDDL task, the domain's file; None for the built-in one.
-        format: format of the problem; empty to derive it from the file name: PDDL, JSON of PDDL or
-            English.
+        format: of the problem; empty to derive it from the file name: PDDL, JSON or English.
         sent_as: format in which a PDDL task is sent; empty for that of the file.
 
     Raises:

@@ -3,8 +3,7 @@
 """Rules in plain words, read as PDDL3 constraints on one problem.
 
 A sentence means what `docs/constraints.md` says. A sentence with two meanings is refused with both,
-and one that is not understood at its place. Nothing is guessed, and no part of a sentence is left
-out.
+and one that is not understood at its place. Nothing is guessed or left out.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class RemoteRehearsal:
     def of(self, task: msg.Task, resume: bool, cancelled: Callable[[], bool]) -> Rehearse:
         """What the planning loop has to ask about a proved plan.
 
-        It raises `SafegenError` where there is no verdict: `EXECUTOR_UNAVAILABLE`, or what the
-        executor says.
+        It raises `SafegenError` where there is no verdict: `EXECUTOR_UNAVAILABLE`, or that of the
+        executor.
         """
 
         def ask(steps: Steps, verdict: Verdict) -> Verdict:

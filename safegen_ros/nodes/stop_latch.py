@@ -131,8 +131,7 @@ class StopLatch:
         """Latches, halts, and only then stores it; whether it was not stopped before.
 
         Raises:
-            OSError: it could not be stored. It is stopped all the same, and the next call tries
-                again.
+            OSError: it could not be stored. It is stopped in any case; the next call tries again.
         """
         self.calls += 1
         with self._lock:

@@ -23,8 +23,7 @@ MOST_GOALS = 200
 class RunEvents:
     """Sorts the events of a stack by the run that they belong to.
 
-    Events of a goal before it is claimed are kept, as the topics of the nodes are not ordered among
-    each other.
+    Events of a goal before it is claimed are kept, as topics have no common order.
 
     Args:
         note: gets the run, by its goal, and each event of it, in order; a begin and an end of an

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a node is, once a second on `/diagnostics`, with the levels of REP 107.
 
-OK needs no action; WARN keeps work from being taken, or soon will; ERROR needs an operator to fix
-it.
+OK needs no action; WARN keeps work from being taken, or soon will; ERROR needs an operator.
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ def await_canceling(goal_handle: ServerGoalHandle[Any, Any, Any]) -> None:
 def destroy_actions(node: Node) -> None:
     """Destroys the action servers and clients of a node, which `destroy_node` leaves.
 
-    Each of them keeps the node in the graph, where it is taken for one of its name that comes
-    later.
+    Each of them keeps the node in the graph, where it is taken for a later one of its name.
     """
     for each in list(node.waitables):
         if isinstance(each, ActionServer | ActionClient):

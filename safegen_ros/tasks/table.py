@@ -24,8 +24,7 @@ class WorldEntry:
 
     Attributes:
         tasks: dotted name of the module whose `read_goal(text, source)` reads a task.
-        twin: of that whose `twin_cell(task, setup)` is a cell with its own arms; empty for no such
-            cell.
+        twin: of that whose `twin_cell(task, setup)` is a cell with arms; empty for no cell.
         pictures: of that whose `keep_pictures(folder, task, record, video)` shows a run; likewise.
         model_parameter: the parameter of the planner that names a model of this world, which
             `open_model(values, models)` of `tasks` opens; likewise.

@@ -18,8 +18,7 @@ class BalancedSampler(Sampler[int]):
     """Goes through the examples so that batches hold all domains and little padding.
 
     An epoch has as many examples as there are, in the shares of their domains: examples of a
-    domain with few of them are taken more often. The order is a function of the seed and the
-    epoch.
+    domain with few of them are taken more often. Seed and epoch decide the order.
 
     Args:
         domains: the domain of every item.

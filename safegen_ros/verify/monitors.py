@@ -61,8 +61,8 @@ class ConstraintMonitor:
 
     Attributes:
         constraint: what it watches.
-        mask: the atoms of its formulas; while they keep their truth and it is not `timed`, it
-            stands still.
+        mask: the atoms of its formulas; while they keep their truth, it stands still unless
+            `timed`.
         timed: whether it also moves with time alone.
         progress: the next value of its field.
         lost: whether its last chance has passed, from field and time; None without a deadline.

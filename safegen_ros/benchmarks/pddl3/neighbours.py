@@ -35,8 +35,7 @@ class Neighbour:
 
     Attributes:
         similarity: the Jaccard index, in [0, 1].
-        plan: its plan in the names of the test problem; objects that this lacks keep the canonical
-            names.
+        plan: its plan in the names of the test problem; missing objects keep canonical names.
     """
 
     row: str

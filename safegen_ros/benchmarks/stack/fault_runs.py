@@ -71,8 +71,7 @@ class FaultRun:
         message: the error that was raised, and what was wrong.
         motions: motion commands at the arm after the stop, or motion of the arm at rest.
         resumes: servos that were powered, or error codes cleared, before the reset.
-        stop_frame: from the stop to the first stop command at the arm [s]; None when none came
-            after it.
+        stop_frame: from the stop to the first stop command at the arm [s]; None without one.
     """
 
     seed: int

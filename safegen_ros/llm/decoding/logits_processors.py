@@ -27,8 +27,7 @@ class ShieldProcessor:
 
     Rows may be padded on the left, may be several for one problem (`num_return_sequences`, beams,
     which may change places among those of one problem) and may end at different times. A row whose
-    plan can neither end nor go on is ended there; `TextShield.read` distinguishes that from a
-    solution.
+    plan can neither end nor go on is ended there; see `TextShield.read`.
 
     Args:
         shields: the problems' shields; the rows of one are next to each other.

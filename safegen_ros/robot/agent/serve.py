@@ -116,8 +116,7 @@ def main() -> None:
     finally:
         sys.stderr.flush()
         # Not `sys.exit`: the library of the pins switches them off at exit, and a block that hangs
-        # from the cup would fall. Besides, a thread that waits for a dead port must not keep us
-        # here.
+        # from the cup would fall. A thread that waits for a dead port must not hold us, either.
         os._exit(status)
 
 

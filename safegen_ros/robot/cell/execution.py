@@ -200,8 +200,7 @@ def carry_out(
             returns that or one that refuses the plan.
 
     Returns:
-        The outcome. Whenever its error code is not `NONE`, the cell has been stopped or has never
-        moved.
+        The outcome. Whenever its error code is not `NONE`, the cell was stopped or never moved.
     """
     start = time.monotonic()
 

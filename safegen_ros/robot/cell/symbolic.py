@@ -44,8 +44,7 @@ class SymbolicCell:
         real_time_factor: simulated seconds per second of the wall clock [1]; 0 for at once.
         sample: called with the world when it is prepared and after each action.
         disturb: what becomes of the world after an action, and after the start of one with a
-            duration, from the action and the state that it should have led to; for rehearsing
-            faults.
+            duration, from the action and its expected state; for rehearsing faults.
     """
 
     def __init__(

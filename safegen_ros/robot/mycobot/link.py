@@ -69,8 +69,7 @@ class Interrupted(Exception):
 class Wire:
     """The bytes to and from one arm.
 
-    `shut` and `open_gate` may be called by any thread; everything else by the one that owns the
-    port.
+    `shut` and `open_gate` may be called by any thread; the rest by the owner of the port.
 
     Args:
         fd: descriptor of the serial port or socket; it stays the library's to close.

@@ -4,8 +4,7 @@
 
 A pair of bodies may touch when it rested together at the start of the phase or when the phase
 expects it (the cup and the block it picks, the carried block and its support). Any other pair with
-more than 0.1 mm of penetration, or 2 N, is a collision, and an allowed pair that is crushed is one,
-too.
+more than 0.1 mm of penetration, or 2 N, is a collision, and so is a crushed pair that is allowed.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def state_of(task: Task, observed: Atoms) -> State:
     """The state with these atoms.
 
     Raises:
-        SafegenError: they are not a state of this map (`STATE_MISMATCH`), or a number cannot be
-            read.
+        SafegenError: they are not a state of this map (`STATE_MISMATCH`), or a number is
+            unreadable.
     """
     places: dict[str, Point] = {}
     for kind, name, *numbers in (atom for atom in observed if len(atom) == 4):

@@ -43,8 +43,7 @@ def open_model(values: Mapping[str, Any], models: ModelOpener) -> None:
     """Opens the model that parameter `arms_model` names.
 
     Raises:
-        SafegenError: it cannot be opened, or neither answers a chat nor knows the words of such
-            maps.
+        SafegenError: it cannot be opened, or knows neither chats nor the words of maps.
     """
     models.opened(values['arms_model'], style_of)
 
@@ -52,7 +51,7 @@ def open_model(values: Mapping[str, Any], models: ModelOpener) -> None:
 def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
     """The levels of the strategy that plan for several arms.
 
-    Others that the node is set to ask are for PDDL tasks, and are left out; a goal must not name
+    Others that the node is set to ask are for PDDL tasks, and are left out; a goal may not name
     them.
 
     Raises:

@@ -46,9 +46,7 @@ _MORE = 24
 """Lengths of plans that are tried, from the lower bound on."""
 
 _EXPANSIONS = 200
-"""Settings of the planner of the paper, which is asked, too, where the plan may not be the
-shortest.
-"""
+"""Settings of the planner of the paper, asked, too, where the plan may not be the shortest."""
 
 _Item = TypeVar('_Item')
 

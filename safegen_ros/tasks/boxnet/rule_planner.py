@@ -149,8 +149,7 @@ class TurnedTask:
         away: how far it is then moved from the corner, in whole cells.
 
     Attributes:
-        task: the new task, with its robots in the order of their bases; its map reaches to the
-            corner.
+        task: the new task, with its robots in the order of their bases; its map ends at the corner.
     """
 
     def __init__(self, task: Task, turn: Turn, away: Point = (0, 0)) -> None:

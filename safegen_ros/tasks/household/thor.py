@@ -250,8 +250,7 @@ class ThorHousehold:
         """The household as the simulator has it now.
 
         Args:
-            receptacle: where the robot puts things down; that there is no such thing any more is
-                allowed.
+            receptacle: where the robot puts things down; a vanished thing is allowed.
         """
         self._rows = _without_sliced(self._rows)
         for row in self._rows:

@@ -38,8 +38,7 @@ def step(
         action: any action; `done` and `failure` do nothing here.
 
     Returns:
-        The household after it, the words for the robot, and the changes. A refused action changes
-        nothing.
+        The household after it, the words for the robot, and the changes. A refusal changes nothing.
     """
     draft = WorldDraft(world)
     try:

@@ -39,8 +39,8 @@ class Request:
     """What a person asks for.
 
     Attributes:
-        constraints: formal PDDL3, what stands behind `:constraints`; empty for none. Every problem
-            has them.
+        constraints: formal PDDL3, what stands behind `:constraints`; empty for none. All problems
+            have them.
         start: the observed world; its objects and its initial state are not for the model to
             change. None where the text gives them.
         domain_text: PDDL of the domain, as a task carries it; empty for a built-in one.

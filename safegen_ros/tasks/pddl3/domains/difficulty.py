@@ -46,8 +46,7 @@ def thresholds(scores: Sequence[float]) -> tuple[float, float]:
     """The scores up to which problems are easy and medium; those of different domains do not mix.
 
     They are those that come nearest to leaving 40 % and 80 % of the problems below or at them:
-    many small problems have equal scores, and the percentiles themselves could leave hardly any
-    problem above.
+    many small problems have equal scores, and the percentiles could leave hardly any above.
 
     Raises:
         ValueError: there are no scores.

@@ -3,8 +3,7 @@
 """Floor Tile: robots go wherever tiles lead, and paint stays.
 
 A robot with a color that is not available can paint with it only until it changes to another one.
-So whether it still has that color at last depends on the tiles that the other robots have still to
-paint.
+So whether it still has that color at last depends on the tiles left for the other robots.
 """
 
 from __future__ import annotations
