@@ -432,7 +432,7 @@ def test_the_screen_tells_a_run_by_its_events_once_they_are_on_the_disk(
         '    because',
         '  Attempt 2 by search: proved safe (SUCCESS), 2 steps, 0.00 s.',
         '    (pickup a) (stack a b)',
-        '  The plan is proved again by the executor, which makes ready.',
+        '  The executor has proved the plan again, and prepares.',
         '    initial state: blocks seen by a camera',
         '  ✓   1/2 █░  (pickup a)',
         '  ✓   2/2 ██  (stack a b)',

@@ -251,7 +251,7 @@ def test_a_run_that_is_cut_off_or_has_no_plan_is_told_as_such(tmp_path: Path) ->
     for words in ('✕ Not done', 'No plan was tried.', 'nothing moved', 'without saying how'):
         assert words in page.text
     page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.RUNNING)))
-    assert '… Still going on' in page.text
+    assert '… Running' in page.text
     lost = dataclasses.replace(record, task=dataclasses.replace(record.task, problem='(define'))
     page = _check(share_html(folder, KeptRun(lost, kept.entries, RunState.ENDED)))
     assert 'This task can no longer be read' in page.text

@@ -103,16 +103,16 @@ def _task(event: TaskEvent) -> RunFact:
 
 
 def _stack(event: StackEvent) -> RunFact | None:
-    told = [f'{event.model.name} is asked for a plan.'] if event.model.name else []
+    told = [f'{event.model.name} plans.'] if event.model.name else []
     told += [f'The cell is {event.cell}.'] if event.cell else []
     return RunFact(' '.join(told)) if told else None
 
 
 def _goal(event: GoalEvent) -> RunFact | None:
     asked = {
-        'plan_task': 'A plan is asked for.',
-        'run_task': 'A plan and its execution are asked for.',
-        'execute_plan': 'The execution of a plan is asked for.',
+        'plan_task': 'A plan is requested.',
+        'run_task': 'A plan and its execution are requested.',
+        'execute_plan': 'The execution of a plan is requested.',
     }.get(event.action)
     return RunFact(asked) if asked else None
 
@@ -121,7 +121,7 @@ def _answer(event: AnswerRecord) -> RunFact:
     name = f'Translation {event.reading}, answer {event.attempt},'
     if event.refused:
         return RunFact(f'{name} cannot be used: {event.refused}', NOTE)
-    return RunFact(f'{name} is taken.')
+    return RunFact(f'{name} is accepted.')
 
 
 def _understood(event: UnderstoodRecord) -> RunFact:
@@ -194,16 +194,16 @@ def _stop(event: StopEvent) -> RunFact:
 
 def _release(event: ReleaseRecord) -> RunFact:
     if event.phase == 'asked':
-        return RunFact('An operator asks for the tool to let go.', ALARM)
+        return RunFact('An operator releases the tool.', ALARM)
     done = 'let go' if event.phase == 'done' else 'did NOT let go'
     return RunFact(f'The tool {done}: {event.said}', ALARM)
 
 
 def _phase(event: PhaseEvent) -> RunFact:
     told = {
-        ExecutionPhase.VERIFYING: 'The executor proves the plan for itself.',
+        ExecutionPhase.VERIFYING: 'The executor proves the plan itself.',
         ExecutionPhase.REHEARSING: 'The plan is rehearsed on the twin.',
-        ExecutionPhase.PREPARING: 'The plan is proved again by the executor, which makes ready.',
+        ExecutionPhase.PREPARING: 'The executor has proved the plan again, and prepares.',
         ExecutionPhase.DONE: 'Every step is done.',
     }.get(event.phase, event.phase)  # type: ignore[call-overload]
     preparing = event.phase == ExecutionPhase.PREPARING
@@ -213,7 +213,7 @@ def _phase(event: PhaseEvent) -> RunFact:
 
 def _observed(event: ObservedEvent) -> RunFact:
     when = f'after step {event.done}' if event.done else 'before step 1'
-    told = f'The world was seen {when}.'
+    told = f'The world was observed {when}.'
     if event.look:
         told = f'The robot looked at {event.look}.'
     unseen = (f'out of view: {" ".join(event.unseen)}',) if event.unseen else ()
@@ -235,7 +235,7 @@ def _end(event: EndEvent) -> RunFact:
 def _measured(event: MeasuredEvent, seen: str) -> RunFact:
     """The world at the end, which was measured, or is only thought of."""
     if event.reached is None:
-        return RunFact('The world at the end was not looked at.')
+        return RunFact('The world at the end was not observed.')
     told = 'satisfies the goal' if event.reached else 'DOES NOT SATISFY THE GOAL'
     blocks = [
         '{}: {} at x {:.1f}, y {:.1f}, z {:.1f} mm'.format(
@@ -257,7 +257,7 @@ _TOLD: dict[type, Callable[[Any], RunFact | None]] = {
     AnswerRecord: _answer,
     UnderstoodRecord: _understood,
     AttemptRecord: _attempt,
-    PassedEvent: lambda event: RunFact(f'The next planner is asked: {event.reason}', NOTE),
+    PassedEvent: lambda event: RunFact(f'The next planner tries: {event.reason}', NOTE),
     UnboundEvent: lambda event: RunFact('Rules of the site do not apply.', NOTE, event.rules),
     ReplanRecord: _replan,
     PlanEvent: lambda e: RunFact(f'A plan of {len(e.plan)} steps came from {e.plan_source}.'),
@@ -274,5 +274,5 @@ _TOLD: dict[type, Callable[[Any], RunFact | None]] = {
 def result_word(kept: KeptRun) -> tuple[str, str]:
     """Whether a run is done, as a tone and in a word."""
     if kept.state is RunState.RUNNING:
-        return 'open', '… Still going on'
+        return 'open', '… Running'
     return (GOOD, '✓ Done') if outcome_of(kept) == 'SUCCESS' else (BAD, '✕ Not done')

@@ -295,7 +295,7 @@ NEXT = {
     'then the arm stands still.',
     'approval': 'The plan is proved safe and waits for you: if you approve it, the arm begins with '
     'step 1 of {total}{first}; if you refuse, nothing moves.',
-    'preparing': 'The plan is proved safe: the arm makes ready, then begins with step 1{first}.',
+    'preparing': 'The plan is proved safe: the arm prepares, then begins with step 1{first}.',
     'executing': 'The arm executes step {number} of {total}{first}; {then}.',
     'replanning': 'The world is not as foreseen{why}: the arm stands still while a new plan is '
     'made and proved.',
