@@ -51,7 +51,7 @@ BAD = {
     'huge': ('[{"Robot 0": "[9e99, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'not a coordinate'),
     'far': ('[{"Robot 0": "[99999, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'far outside'),
     'fine': ('[{"Robot 0": "[0.1234567, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'decimals'),
-    'digits': ('[{"Robot 0": "[\u0661, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'no coord'),
+    'digits': ('[{"Robot 0": "[\u0661, 1] -> [1, 1], True"}]', Finding.UNPARSEABLE, 'not a coord'),
     'unknown': ('[{}, {"Robot 7": "x"}]', Finding.UNKNOWN_ROBOT, "no robot 'Robot 7'"),
     'twice': (f'[{{"Robot 0": {MOVE}, "Robot 0": {MOVE}}}]', Finding.REPEATED_ROBOT, 'named twice'),
     'deep': ('[' * 100_000, Finding.UNPARSEABLE, 'nested too deeply'),
