@@ -196,7 +196,7 @@ def _kinds(given: Given, options: StudyOptions) -> ComparisonTable:
 
     form = given.values['form']
     if form not in FORMATS:
-        raise typer.BadParameter(f'{form!r} is none of {" ".join(FORMATS)}')
+        raise typer.BadParameter(f'{form!r} is not one of {" ".join(FORMATS)}')
     named = {model: folder_of(model) for model in given.values['model'] or (MODEL,)}
     subjects = (load_subject(named[model], options.device, model) for model in named)
     table: ComparisonTable = studies().kinds(subjects, options, form)

@@ -54,7 +54,7 @@ class Assumed:
         constants: of the domain; others are put in with the type that their places ask for.
         functions: those of costs and durations, with the types of their arguments.
         predicates: declared ones, widened for variables of a type that overlaps theirs.
-        remarks: each of these names, where it was met first.
+        remarks: each such name, where it was met first.
     """
 
     types: dict[str, str]

@@ -100,7 +100,7 @@ def read_function(scope: Scope, parent: Group, index: int, *, assume: bool = Fal
 def _assumed(scope: Scope, group: Group) -> tuple[str, ...] | None:
     """What an undeclared function of a domain takes; None where its name is a slip of the pen.
 
-    In a cost or a duration a function without a value has no result, which the verdict tells.
+    In a cost or a duration a function without a value has no result, which the verdict says.
     Comparisons, which decide, refuse it.
     """
     assumed, name = scope.reader.assumed, group.head

@@ -104,7 +104,7 @@ def test_a_model_is_measured_beside_plain_generate(
 @pytest.mark.parametrize(
     ('arguments', 'what'),
     [
-        (['planner', '--route', 'teleport'], "'teleport' is none of"),
+        (['planner', '--route', 'teleport'], "'teleport' is not one of"),
         (['planner', '--jobs', '0'], '--jobs'),
         (['validator', '--plans', '1'], '--plans'),
         (['planner', '--figure3', '--model', 'models/safegen-mini'], 'give one'),

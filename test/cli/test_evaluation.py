@@ -159,4 +159,4 @@ def test_modes_and_formats_are_checked(model: Path) -> None:
     for option in (('--mode', 'guess'), ('--format', 'latin')):
         done = run('model', '--model', model, *option)
         assert done.exit_code == 2
-        assert f"'{option[1]}' is none of" in done.output
+        assert f"'{option[1]}' is not one of" in done.output

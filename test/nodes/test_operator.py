@@ -91,7 +91,7 @@ def test_the_verbs_where_no_stack_is(
         monkeypatch.setattr(module, 'DISCOVERY_S', 2.0)
     nowhere = ['--namespace', 'nowhere']
     code, _, error = safegen('arm', 'release', *nowhere)
-    assert (code, 'no executor is there to let go' in error) == (1, True)
+    assert (code, 'no executor to release the tool' in error) == (1, True)
     assert 'executors are in namespace /: use --namespace' in error
     code, out, _ = safegen('status', *nowhere)
     assert (code, 'no node is there (executors are in namespace /: use' in out) == (1, True)

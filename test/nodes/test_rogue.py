@@ -184,7 +184,7 @@ def test_a_stranger_does_not_say_that_the_blocks_are_set_up(stack: Stack) -> Non
     answer = stack.call(Operate, 'executor/operate', Operate.Request(command='blocks_set_up'))
     assert (answer.success, 'must be signed' in answer.message) == (False, True)
     answer = CommandClient(stack.client.node, 'executor').do('blocks_set_up', timeout_s=WAIT_S)
-    assert 'nothing to say here' in answer.message
+    assert 'nothing to confirm' in answer.message
 
 
 def test_an_approval_that_was_seen_on_the_wire_counts_once(
