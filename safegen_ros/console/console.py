@@ -21,11 +21,11 @@ from safegen_ros.console.operator_panel import OperatorPanel
 from safegen_ros.console.rehearsed import RehearsedMotion
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.serving import serve
-from safegen_ros.console.shown import attempt_line, goal_html, stack_html
+from safegen_ros.console.shown import attempt_line, goal_html, panel, stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
-from safegen_ros.console.state import ConsoleState, GoalView, Snapshot
+from safegen_ros.console.state import ConsoleState, GoalView
 from safegen_ros.console.task_tab import TaskTab
-from safegen_ros.console.widgets import Html, Parts
+from safegen_ros.console.widgets import DONE, HISTORY, PLAN, RULES, STACK, TASK, Html, Parts
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.present.runs import problem_of_attempt
 from safegen_ros.robot.scene import load_scene
@@ -129,14 +129,17 @@ class OperatorConsole(Closing):
         gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=self._settings.dark)
         self._stamp = Html(gui) if self._settings.stamped else None
         self._top = OperatorPanel(parts)
-        below = gui.add_tab_group()
+        cards = self._top.cards
         self._task: TaskTab | None = None
         if not parts.read_only:
-            with below.add_tab('Task'):
-                self._task = TaskTab(parts)
-        with below.add_tab('Attempts'):
-            self._attempts = _AttemptsTab(parts)
-        with below.add_tab('Stack'):
+            self._task = TaskTab(parts, cards, self._top.bottom)
+        with cards.card(TASK, RULES, running=None if parts.read_only else True):
+            sent = Html(gui)
+        with cards.card(DONE):
+            self._goal = sent, Html(gui)
+        with cards.card(PLAN):
+            self._attempts = _Attempts(parts)
+        with cards.card(STACK):
             self._stack = Html(gui)
             if not parts.read_only:
                 self._release = gui.add_button('Open the tool: what it holds falls', color='gray')
@@ -147,7 +150,7 @@ class OperatorConsole(Closing):
                     show_logo=False, show_share_button=False, dark_mode=dark.value
                 )
             )
-        with below.add_tab('History'):
+        with cards.card(HISTORY):
             self._history = HistoryTab(parts, self._stage, runs_dir())
         main = gui.main_panel
         main.dock_right()
@@ -211,7 +214,9 @@ class OperatorConsole(Closing):
         snapshot = self.state.snapshot
         goal, busy = snapshot.goal, self._sender.busy
         self._top.update(snapshot)
-        self._attempts.update(snapshot)
+        for place in self._goal:
+            place.show(goal_html(goal))
+        self._attempts.update(goal)
         self._stack.show(stack_html(snapshot))
         if self._task is not None:
             self._task.update(busy, snapshot.up, snapshot.stop.stopped)
@@ -246,23 +251,21 @@ class OperatorConsole(Closing):
         self._client.close()
 
 
-class _AttemptsTab:
-    """What became of the goal up to now.
+class _Attempts:
+    """The attempts of the goal up to now, the newest first.
 
     Args:
-        parts: its parts; a tab of the page is open.
+        parts: its parts; its card is open.
     """
 
     def __init__(self, parts: Parts) -> None:
-        self._goal = Html(parts.gui)
         # Always the same places, so that hours of goals leave nothing behind in the page.
         self._places = [Html(parts.gui) for _ in range(_ATTEMPTS_SHOWN)]
         self._drawn: dict[tuple[str, int, bool, bool], str] = {}
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, goal: GoalView | None) -> None:
         """Shows the known state."""
-        self._goal.show(goal_html(snapshot.goal))
-        shown = self._attempts(snapshot.goal)
+        shown = self._attempts(goal) or (panel('No attempt was made yet.'),)
         for place, content in zip(self._places, (*shown, *('',) * _ATTEMPTS_SHOWN), strict=False):
             place.show(content)
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safegen_ros.console.motion import RecordedMotion, load_motion
 from safegen_ros.console.shown import draw, panel
-from safegen_ros.console.stage import LOOKED_AT, SEEN_FROM, Stage
-from safegen_ros.console.widgets import Html, Parts, icon, put
+from safegen_ros.console.stage import CELL, REPLAY, Stage
+from safegen_ros.console.widgets import Html, Parts, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import (
@@ -55,8 +55,6 @@ PLAY_SPEED = 4.0
 """Recorded seconds per second while a run is played."""
 
 _TICK_S = 0.1  # of the scrubber
-_SHOWN_FROM, _SHOWN_AT = (2.0, -0.35, 1.2), (0.10, -0.35, 0.05)
-"""Where the cell and the replay are seen from together [m]."""
 
 
 class _Row(NamedTuple):
@@ -118,7 +116,7 @@ class HistoryTab:
         self._open: _Open | None = None
         self._playing_since: float | None = None
         gui = parts.gui
-        self._again = gui.add_button('Look for runs', color='gray', icon=icon('refresh'))
+        self._again = gui.add_button('Look for runs', color='gray')
         self._find = gui.add_text('Search', '', hint='in the id, the task and the outcome')
         self._which = gui.add_dropdown('Show', (ANY, DONE, NOT_DONE))
         self._table = Html(gui)
@@ -209,7 +207,7 @@ class HistoryTab:
         self._compare()
         self._show_moment()
         if client is not None and motion is not None:
-            client.camera.position, client.camera.look_at = _SHOWN_FROM, _SHOWN_AT
+            self._stage.views.show(client, REPLAY)
 
     def _show_moment(self) -> None:
         """Shows the moment of the scrubber, in the picture and on a table beside the cell."""
@@ -270,7 +268,7 @@ class HistoryTab:
     def _leave(self, client: viser.ClientHandle | None = None) -> None:
         """Closes the open run, and shows the cell again."""
         if self._open is not None and client is not None:
-            client.camera.position, client.camera.look_at = SEEN_FROM, LOOKED_AT
+            self._stage.views.show(client, CELL)
         self._open, self._playing_since = None, None
         self._stage.hide_replay()
         for html in (self._summary, self._moment, self._compared, self._attempt):

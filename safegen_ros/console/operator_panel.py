@@ -16,11 +16,23 @@ from safegen_ros.console.shown import (
     plan_html,
     situation,
     state_words,
+    step_of,
     tried_html,
     way,
 )
 from safegen_ros.console.state import Pending, Snapshot
-from safegen_ros.console.widgets import Html, Parts, icon, put
+from safegen_ros.console.widgets import (
+    APPROVE,
+    DONE,
+    RULES,
+    RUN,
+    TASK,
+    Cards,
+    Html,
+    Parts,
+    icon,
+    put,
+)
 from safegen_ros.record.present.wording import next_words
 
 if TYPE_CHECKING:
@@ -28,6 +40,9 @@ if TYPE_CHECKING:
 
 _NOT_REAL = {'twin': 'TWIN', 'symbolic': 'SYMBOLIC: nothing moves', '': 'no robot'}
 """The cell that executes, so that no operator takes the real arm for its twin."""
+
+
+_LAST = 1e6  # behind every part of the page that is added later
 
 
 class OperatorPanel:
@@ -38,6 +53,10 @@ class OperatorPanel:
 
     Args:
         parts: its parts.
+
+    Attributes:
+        cards: the cards below it.
+        bottom: the place of the next button, which stays in view.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -47,44 +66,61 @@ class OperatorPanel:
         self._over_time = PlanChart()
         gui = parts.gui
         Html(gui, draw('style'))
+        if not parts.read_only:
+            # The first of all, right before the head and the steps: all three stay at the top.
+            stop = gui.add_button('STOP', color='red', icon=icon('hand-stop'), hint='Key Escape')
+            stop.on_click(lambda _: self._stop())
+            gui.add_command('Stop the arm', hotkey='escape').on_trigger(lambda _: self._stop())
+        self._head = Html(gui)
+        self.cards = Cards(gui)
+        self._next = Html(gui)
         if parts.read_only:
-            self._head, self._next = Html(gui), Html(gui)
             Html(gui, panel('Read only: nothing can be asked for from here.'))
+        self.cards.add_beside()
+        with self.cards.card(APPROVE, RUN, DONE):
             self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
-            return
-        # The first of all, right before the head: both stay at the top, however far it is scrolled.
-        stop = gui.add_button('STOP', color='red', icon=icon('hand-stop'), hint='Key Escape')
-        stop.on_click(lambda _: self._stop())
-        gui.add_command('Stop the arm', hotkey='escape').on_trigger(lambda _: self._stop())
-        self._head, self._next = Html(gui), Html(gui)
-        self._reset = gui.add_button('Reset …', color='orange', visible=False)
-        self._reset.on_click(lambda event: self._ask_reset(event.client))
+        self.bottom = gui.add_folder(None, order=_LAST)
+        if not parts.read_only:
+            self._add_buttons(gui)
+
+    def _add_buttons(self, gui: viser.GuiApi) -> None:
+        with self.cards.card(APPROVE):
+            self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
         self._set_up = gui.add_button('The blocks were set up …', color='gray', visible=False)
         self._set_up.on_click(lambda event: self._ask_set_up(event.client))
-        self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
-        self._reason = gui.add_text('Reason', '', visible=False, hint='Why you refuse the plan')
-        self._answer = gui.add_folder(None)
-        self._cancel = gui.add_button('Cancel the goal', color='gray', visible=False)
-        self._cancel.on_click(lambda _: self._cancel_goal())
+        with self.bottom:
+            self._reset = gui.add_button(
+                'Reset …', color='orange', icon=icon('lock-open'), visible=False
+            )
+            self._reset.on_click(lambda event: self._ask_reset(event.client))
+            self._cancel = gui.add_button(
+                'Cancel the goal', color='gray', icon=icon('ban'), visible=False
+            )
+            self._cancel.on_click(lambda _: self._cancel_goal())
+            self._new = gui.add_button('Next task', icon=icon('arrow-right'), visible=False)
+            self._new.on_click(lambda _: self.cards.open(TASK))
 
     def update(self, snapshot: Snapshot) -> None:
         """Shows the known state."""
         at, stopped = situation(snapshot), snapshot.stop.stopped
         robot = _NOT_REAL.get(snapshot.robot, f'REAL ARM: {snapshot.robot}')
         real, place = snapshot.robot not in _NOT_REAL, ' · '.join(self._parts.place)
-        self._head.show(
-            draw('head', robot, real, *state_words(at, snapshot.robot), place, way(snapshot, at))
-        )
+        goal, steps = snapshot.goal, way(snapshot, at)
+        running = goal is not None and goal.running
+        self.cards.follow(step_of(steps), running)
+        state = state_words(at, snapshot.robot)
+        self._head.show(draw('head', robot, real, *state, place, steps, self.cards.opened))
         countdown = countdown_words(snapshot.pending, time.time())
         self._next.show(draw('next', next_words(at), stopped, countdown))
-        self._tried.show(tried_html(snapshot.goal))
-        self._plan.show(plan_html(snapshot))
+        self._tried.show(tried_html(goal))
+        self._plan.show(plan_html(snapshot) or panel('No plan is proved yet.'))
         self._chart.show(self._over_time.update(snapshot, time.monotonic()))
         if self._parts.read_only:
             return
-        goal = snapshot.goal
-        put(self._cancel, visible=goal is not None and goal.running)
+        put(self._cancel, visible=running and not snapshot.waits)
         put(self._reset, visible=stopped)
+        form = self.cards.opened in (TASK, RULES)
+        put(self._new, visible=not (running or stopped or form))
         put(self._set_up, visible=snapshot.robot not in _NOT_REAL)
         pending = snapshot.pending
         key = f'{pending.digest} {pending.verdict.category}' if pending else ''
@@ -100,7 +136,7 @@ class OperatorPanel:
         if pending is None or not pending.digest:
             return
         digest, gui = pending.digest, self._parts.gui
-        with self._answer:
+        with self.bottom:
             if pending.may_be_approved:
                 approve = gui.add_button('Approve this plan', color='green', icon=icon('check'))
                 approve.on_click(lambda _: self._say(digest, True))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot, StopView
+from safegen_ros.console.widgets import STEPS
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.cards import MOST_LIT, attempt_html, steps_html, task_html
@@ -47,7 +48,6 @@ _STATES = {
     'replanning': ('Plans again', 'busy'),
 }
 
-_WAY = ('Task', 'Rules', 'Plan', 'Approve', 'Run', 'Done')
 _STEP_OF = {'approval': 3, 'preparing': 4, 'executing': 4, 'idle': 0, 'no stack': 0}
 _REFUSED = (ErrorCode.APPROVAL_REFUSED, ErrorCode.APPROVAL_TIMEOUT)
 
@@ -105,18 +105,25 @@ def state_words(at: StackSituation, robot: str) -> tuple[str, str]:
 def way(snapshot: Snapshot, at: StackSituation) -> list[tuple[str, str]]:
     """The steps of a task, each `done`, `now`, `failed` or `later`."""
     goal, failed = snapshot.goal, False
-    step = _STEP_OF.get(at.stage, 2)
+    step = _STEP_OF.get(at.stage, 2) if goal is not None else 0
     if goal is not None and not goal.running:
         failed = goal.code is not ErrorCode.NONE
         moved = goal.executes and (goal.step or goal.record.steps)
         step = 3 if goal.code in _REFUSED else 4 if moved else 2
-        step = step if failed else len(_WAY) - 1
+        step = step if failed else len(STEPS) - 1
     elif goal is not None and at.stage == 'stopped':
         step = 4 if goal.stage == 'executing' else 2
-    kinds = ['done'] * step + ['failed' if failed else 'now'] + ['later'] * len(_WAY)
+    kinds = ['done'] * step + ['failed' if failed else 'now'] + ['later'] * len(STEPS)
     if goal is not None and not goal.running and not failed:
         kinds[step] = 'done'
-    return list(zip(_WAY, kinds, strict=False))
+        if not goal.executes:
+            kinds[3:5] = ['later', 'later']
+    return list(zip(STEPS, kinds, strict=False))
+
+
+def step_of(steps: list[tuple[str, str]]) -> str:
+    """The step whose card is opened: the one that goes on or has failed, or the last one."""
+    return next((name for name, kind in steps if kind in ('now', 'failed')), steps[-1][0])
 
 
 def attempt_line(attempt: AttemptRecord, problem: Problem | None, open_: bool) -> str:

@@ -5,8 +5,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from safegen_ros.console.rehearsed import PlanPreview, Posture, RehearsedMotion
 from safegen_ros.console.scene import REPLAY_AT, Path, Stand, Table, light_room
@@ -30,11 +34,29 @@ if TYPE_CHECKING:
 _GHOST_STAGES = ('preparing', 'rehearsing')
 """Where a proved plan has not begun: its motion is shown over and over again."""
 
-SEEN_FROM, LOOKED_AT = (0.84, 0.50, 0.48), (0.10, 0.15, 0.10)
-"""The camera that shows the cell and the wanted towers: position and target [m]."""
-
 GHOST_HZ = 5.0
 """Pictures of the ghost [1/s], which moves for as long as a plan waits."""
+
+
+class View(NamedTuple):
+    """Position of the camera and what it looks at [m], for a picture of `ASPECT` or wider."""
+
+    eye: tuple[float, float, float]
+    target: tuple[float, float, float]
+
+
+ASPECT = 1.0
+"""Width over height of a picture with all of a view; a narrower one is taken from farther away."""
+
+CELL, REPLAY = (
+    View((0.84, 0.50, 0.48), (0.10, 0.15, 0.10)),
+    View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05)),
+)
+"""Views of the cell with the wanted towers, and of the cell with a replay beside it."""
+
+_PHONE_PX, _SHEET = 576, 0.6
+"""Width of a browser up to which viser lays its panel over the lower part of the picture, and that
+part. Beside a panel the picture may be as narrow, but not before the panel is there."""
 
 
 class Stage:
@@ -43,14 +65,16 @@ class Stage:
     Args:
         server: `viser.ViserServer`.
         cell: geometry of the cell.
+
+    Attributes:
+        views: where each viewer looks from.
     """
 
     def __init__(self, server: viser.ViserServer, cell: Scene) -> None:
         view = self._view = server.scene
         view.set_up_direction('+z')
         light_room(view)
-        camera = server.initial_camera
-        camera.position, camera.look_at = SEEN_FROM, LOOKED_AT
+        self.views = Views(server)
         self._cell = cell
         self._live = Table(view, '/live', cell)
         self._live.show_joints(cell.home_joints.tolist())
@@ -187,10 +211,72 @@ def begins_here(goal: GoalView, look: Look) -> bool:
 def preview_words(motion: RehearsedMotion | None) -> str:
     """What the preview of a plan that waits is, while it is not a motion to look at."""
     if motion is None:
-        return 'computing the preview of the motion …'
+        return 'computing the preview …'
     return f'no whole preview: {motion.trouble}' if motion.trouble else ''
 
 
 def _moment(now: float) -> float:
     """A time, rounded to the last picture of the ghost [s]."""
     return int(now * GHOST_HZ) / GHOST_HZ
+
+
+class Views:
+    """The view of each viewer, which follows the shape of its picture.
+
+    Args:
+        server: the server.
+    """
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._shown: dict[int, tuple[View, float]] = {}
+        self._phones: set[int] = set()
+        server.initial_camera.position, server.initial_camera.look_at = CELL
+        server.on_client_connect(self._greet)
+        server.on_client_disconnect(self._forget)
+
+    def show(self, client: viser.ClientHandle, view: View) -> None:
+        """Has a viewer look from there."""
+        camera = client.camera
+        self._shown[client.client_id] = view, _aspect(camera)
+        phone = client.client_id in self._phones and camera.image_width <= _PHONE_PX
+        camera.position, camera.look_at = framed(view, _aspect(camera), camera.fov, phone)
+
+    def _greet(self, client: viser.ClientHandle) -> None:
+        if client.camera.image_width <= _PHONE_PX:
+            self._phones.add(client.client_id)
+        self.show(client, CELL)
+
+        @client.camera.on_update
+        def _(camera: viser.CameraHandle) -> None:
+            view, aspect = self._shown.get(client.client_id, (CELL, 0.0))
+            if abs(_aspect(camera) - aspect) > 0.01:
+                self.show(client, view)
+
+    def _forget(self, client: viser.ClientHandle) -> None:
+        self._shown.pop(client.client_id, None)
+        self._phones.discard(client.client_id)
+
+
+def framed(
+    view: View, aspect: float, fov: float, phone: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Position and target of the camera that shows a view [m].
+
+    Args:
+        view: the view.
+        aspect: width over height of the picture.
+        fov: vertical angle of the picture [rad].
+        phone: whether a panel covers the lower part of the picture.
+    """
+    eye, target = np.array(view.eye), np.array(view.target)
+    back = (eye - target) * max(1.0, ASPECT / aspect)
+    eye = target + back
+    if phone:  # looking lower moves the table up, into the part that is free
+        across = np.cross((0.0, 0.0, 1.0), back)
+        up = np.cross(back, across / np.linalg.norm(across))
+        target = target - up * _SHEET * math.tan(fov / 2)
+    return eye, target
+
+
+def _aspect(camera: viser.CameraHandle) -> float:
+    return camera.image_width / max(camera.image_height, 1)

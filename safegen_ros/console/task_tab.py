@@ -18,7 +18,7 @@ from safegen_ros.console.choices import (
     understand,
 )
 from safegen_ros.console.shown import draw, panel
-from safegen_ros.console.widgets import Html, Parts, icon, put
+from safegen_ros.console.widgets import RULES, TASK, Cards, Html, Parts, icon, put
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NO_EXAMPLE = '-'
 PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
-_RUN, _STOPPED = 'Plan, prove and execute', 'Stopped: reset first'
+_RUN, _OPEN_RULE = 'Plan, prove and execute', 'First add or clear the rule'
 
 _PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')
 
@@ -45,17 +45,31 @@ class TaskTab:
     """The form of a goal.
 
     Args:
-        parts: its parts; a tab of the page is open.
+        parts: its parts.
+        cards: the steps of the task.
+        bottom: the place of the button that sends it.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, parts: Parts, cards: Cards, bottom: viser.GuiFolderHandle) -> None:
+        self._parts, self._cards = parts, cards
         self._chosen: Chosen | None = None
         self._spoken: TranslatedRequest | None = None
         self._readings: tuple[Reading, ...] = ()
         self._removed: tuple[Reading, ...] = ()
         self._taken_from: tuple[str, ...] = ()
         gui = parts.gui
+        with cards.card(TASK, running=False):
+            self._add_task(gui)
+        with cards.card(RULES, running=False):
+            self._add_rules(gui)
+        with cards.card(TASK, RULES, running=False):
+            self._add_options(gui)
+        with bottom:
+            self._run = gui.add_button(_RUN, icon=icon('player-play'))
+        self._connect()
+        self._pick()
+
+    def _add_task(self, gui: viser.GuiApi) -> None:
         self._kind = gui.add_dropdown('Task from', (PROBLEM, PASTED, WORDS))
         names = tuple(choices.problems())
         first = FIRST if FIRST in names else names[0]
@@ -67,6 +81,9 @@ class TaskTab:
         self._read = gui.add_button('Read it', visible=False, color='gray')
         self._ask = gui.add_button('What does that mean?', visible=False, color='gray')
         self._seen = Html(gui)
+        self._more = gui.add_button('More rules …', color='gray')
+
+    def _add_rules(self, gui: viser.GuiApi) -> None:
         hint = 'such as: never put anything on b3; the key Enter adds it'
         self._rule = gui.add_text('Add a rule', '', hint=hint, multiline=True)
         self._such = gui.add_button_group('Such as', (NO_EXAMPLE,), visible=False)
@@ -74,16 +91,15 @@ class TaskTab:
         self._add = gui.add_button('Add the rule', color='gray')
         self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
         self._rules = Html(gui)
+
+    def _add_options(self, gui: viser.GuiApi) -> None:
         with gui.add_folder('How it is planned', expand_by_default=False):
             self._strategy = gui.add_text('Planners', '', hint='such as: model, beam, search')
             self._attempts = gui.add_number('Attempts', 0, min=0, max=255, step=1)
             self._replans = gui.add_number('Replans', 0, min=0, max=255, step=1)
             self._seed = gui.add_number('Seed', 0, min=0, max=2**31 - 1, step=1)
         self._approval = gui.add_checkbox('Ask me before it moves', True)
-        self._run = gui.add_button(_RUN, icon=icon('player-play'))
         self._plan = gui.add_button('Plan and prove only', color='gray')
-        self._connect()
-        self._pick()
 
     def _connect(self) -> None:
         self._kind.on_update(lambda _: self._switch())
@@ -93,6 +109,7 @@ class TaskTab:
         self._read.on_click(lambda _: self._paste())
         self._ask.on_click(lambda _: self._parts.doing(self._understand))
         self._rule.on_update(lambda _: self._write_rule())
+        self._more.on_click(lambda _: self._cards.open(RULES))
         self._add.on_click(lambda _: self._add_rule())
         self._such.on_click(lambda _: put(self._rule, value=self._such.value))
         self._say.on_click(lambda _: put(self._words, value=self._say.value))
@@ -110,7 +127,9 @@ class TaskTab:
         """
         takes = up and not busy and not stopped
         ready = self._chosen is not None and takes and not self._open_rule
-        put(self._run, disabled=not ready, label=_STOPPED if stopped else _RUN)
+        form = self._cards.opened in (TASK, RULES) and not (self._cards.running or stopped)
+        label = _OPEN_RULE if self._open_rule else _RUN
+        put(self._run, disabled=not ready, visible=form, label=label)
         put(self._plan, disabled=not ready)
         put(self._ask, disabled=not takes)
 

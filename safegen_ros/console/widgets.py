@@ -16,6 +16,12 @@ from safegen_ros.errors import SafegenError
 if TYPE_CHECKING:
     import viser
 
+TASK, RULES, PLAN, APPROVE, RUN, DONE = STEPS = (
+    'Task', 'Rules', 'Plan', 'Approve', 'Run', 'Done',
+)  # fmt: skip
+STACK, HISTORY = BESIDE = ('Stack', 'History')
+"""Names of the cards: the steps of a task, and what belongs to no step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -80,3 +86,57 @@ def put(handle: Any, **values: Any) -> None:
     for name, value in values.items():
         if getattr(handle, name) != value:
             setattr(handle, name, value)
+
+
+class Cards:
+    """Opens the card of each step when the step begins, and any other one with a click.
+
+    Args:
+        gui: where the buttons are drawn now; the cards come where they are asked for.
+
+    Attributes:
+        opened: name of the card that is open.
+        running: whether a goal goes on, so that its task is shown and not the form of the next.
+    """
+
+    def __init__(self, gui: viser.GuiApi) -> None:
+        self._gui = gui
+        self._folders: list[tuple[tuple[str, ...], bool | None, viser.GuiFolderHandle]] = []
+        self._step = self.opened = TASK
+        self.running = False
+        self._add('Steps of the task', STEPS)
+
+    def add_beside(self) -> None:
+        """Draws the buttons of the cards that belong to no step."""
+        self._add('Look at', BESIDE)
+
+    def _add(self, label: str, names: tuple[str, ...]) -> None:
+        group = self._gui.add_button_group(label, names)
+        group.on_click(lambda _: self.open(group.value))
+
+    def card(self, *names: str, running: bool | None = None) -> viser.GuiFolderHandle:
+        """A part of some cards, as a context for its widgets.
+
+        Args:
+            names: of the cards.
+            running: shown only while a goal goes on, or only while none does; None for always.
+        """
+        folder = self._gui.add_folder(None, visible=self._shows(names, running))
+        self._folders.append((names, running, folder))
+        return folder
+
+    def _shows(self, names: tuple[str, ...], running: bool | None) -> bool:
+        return self.opened in names and running in (None, self.running)
+
+    def open(self, name: str) -> None:
+        """Opens a card, and closes the one that was open."""
+        self.opened = name
+        for names, running, folder in self._folders:
+            put(folder, visible=self._shows(names, running))
+
+    def follow(self, step: str, running: bool) -> None:
+        """Opens the card of the step that has begun; one that goes on changes nothing."""
+        if (step, running) != (self._step, self.running):
+            opened = self.opened if step == self._step else step
+            self._step, self.running = step, running
+            self.open(opened)

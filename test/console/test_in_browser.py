@@ -97,6 +97,7 @@ def height_of(console: OperatorConsole, block: str) -> float:
 
 def a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen: Screen) -> None:
     screen.sees('block b1 is on block b4')
+    screen.open('Rules')
     screen.write('Add a rule', 'never put anything on b3')
     screen.click('Add the rule')
     screen.sees('no plan can keep')
@@ -115,17 +116,16 @@ def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
 ) -> None:
     script.answers = [UNSAFE, SAFE]
     screen.click('Plan, prove and execute')
-    screen.tab('Attempts')
+    screen.sees('waits for you')
+    screen.open('Plan')
     screen.sees('put b2 down on the table — here it fails')
     screen.sees('Refused, nothing moves')
     screen.sees('before step 2')
-    screen.sees('waits for you')
     verdicts = [attempt.verdict.ok for attempt in goal_of(console).record.attempts]
     assert verdicts == [False, True]
     pending = console.state.snapshot.pending
     assert pending is not None
     assert pending.may_be_approved
-    screen.sees(f'Digest {pending.digest[:8]}')
     for answer in ('Approve this plan', 'Refuse it'):
         expect(screen.button(answer)).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
     assert goal_of(console).stage not in ('executing', 'ended')  # nothing has moved
@@ -142,6 +142,10 @@ def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     last = motion.postures[-1].blocks
     assert last['b1'].position[2] > last['b4'].position[2] > last['b3'].position[2]
     assert goal_of(console).stage not in ('executing', 'ended')
+    screen.open('Approve')
+    pending = console.state.snapshot.pending
+    assert pending is not None
+    screen.sees(f'Digest {pending.digest[:8]}')
     screen.top()
     screen.picture('console-approval')
 
@@ -182,7 +186,7 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     screen: Screen, console: OperatorConsole, script: Script
 ) -> None:
     wait_until(lambda: console.state.snapshot.up, 'the executor')
-    screen.tab('Task')
+    screen.click('Next task')
     screen.choose('Task from', 'PDDL or JSON text')
     screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
     screen.click('Read it')
@@ -211,6 +215,7 @@ def a_refused_plan_is_not_executed(
     screen: Screen, console: OperatorConsole, script: Script
 ) -> None:
     script.answers = [STEPS]
+    screen.open('Task')
     screen.click('Plan, prove and execute')
     screen.sees('waits for you')
     screen.write('Reason', 'a hand is in the cell')
@@ -237,8 +242,9 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
         screen.sees('waits for you')
         wait_until(lambda: height_of(console, 'c1') < 0.02, 'the block where it was put')
         assert height_of(console, 'c2') < 0.02
-        screen.tab('Attempts')
+        screen.open('Task')
         screen.sees('sent by another client')
+        screen.open('Approve')
         screen.top()
         screen.picture('console-replan')
         screen.click('Approve')
@@ -250,7 +256,7 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
 def a_past_run_is_replayed_compared_downloaded_and_shared(
     screen: Screen, console: OperatorConsole
 ) -> None:
-    screen.tab('History')
+    screen.open('History')
     screen.write('Search', 'execution_stopped')
     screen.page.get_by_role('button', name='1', exact=True).click()
     screen.sees('0 of 10 steps: the start')
@@ -272,7 +278,8 @@ def a_past_run_is_replayed_compared_downloaded_and_shared(
 
 
 def a_screen_reader_is_told_the_name_of_everything(screen: Screen) -> None:
-    screen.tab('Task')
+    screen.open('Task')
+    screen.open('Rules')
     expect(screen.page.get_by_label('Add a rule')).to_be_visible(timeout=WAIT_MS)
     assert screen.page.evaluate(UNNAMED) == []
 
@@ -311,7 +318,7 @@ def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
 def test_it_fits_on_a_tablet_in_the_dark(
     screen: Screen, console: OperatorConsole, opened: Browser, pictures: Path
 ) -> None:
-    screen.tab('Stack')
+    screen.open('Stack')
     screen.sees('Diagnostics')
     screen.field('Dark page').check()
     page = opened.new_page(viewport={'width': TABLET[0], 'height': TABLET[1]})
@@ -322,7 +329,6 @@ def test_it_fits_on_a_tablet_in_the_dark(
     assert 0 <= box['x'] <= TABLET[0] - box['width']
     assert 0 <= box['y'] <= TABLET[1] / 2
     expect(page.locator('[data-mantine-color-scheme=dark]').first).to_be_attached(timeout=WAIT_MS)
-    tablet.tab('Stack')
     tablet.sees('planner: ')
     tablet.picture('console-tablet')
     page.close()
@@ -336,9 +342,10 @@ def test_who_may_only_look_has_nothing_to_click(console: OperatorConsole, opened
         expect(page.get_by_text('Read only')).to_be_visible(timeout=WAIT_MS)
         for name in ('STOP', 'Cancel the goal', 'Plan, prove and execute', 'Open the tool'):
             assert page.get_by_role('button', name=name).count() == 0, name
-        assert page.get_by_role('tab', name='Task').count() == 0
+        assert page.get_by_label('Add a rule').count() == 0
         page.keyboard.press('Escape')
         known = re.compile('No goal was sent|sent by another client')  # from before it was opened
+        page.get_by_role('button', name='Task', exact=True).click()
         expect(page.get_by_text(known)).to_be_visible(timeout=WAIT_MS)
         page.close()
     assert not console.state.snapshot.stop.stopped

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,14 +41,16 @@ class _Gui:
     def add_text(self, *_: Any, **more: Any) -> Any:
         return SimpleNamespace(value='', visible=True)
 
+    def add_button_group(self, *_: Any, **more: Any) -> Any:
+        return SimpleNamespace(on_click=lambda act: None)
+
     def add_command(self, *_: Any, **more: Any) -> Any:
         return SimpleNamespace(on_trigger=lambda act: None)
 
-    @contextmanager
-    def add_modal(self, title: str) -> Iterator[Any]:
-        yield SimpleNamespace(close=lambda: None)
-
-    add_folder = add_modal
+    def add_folder(self, title: str | None, **more: Any) -> Any:
+        folder = nullcontext()
+        folder.visible = more.get('visible', True)  # type: ignore[attr-defined]
+        return folder
 
 
 class _Modal:

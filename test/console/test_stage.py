@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from support.blocks_small import THREE, TWO
 
 from safegen_ros.console.access import Gate
 from safegen_ros.console.rehearsed import Posture, RehearsedMotion
+from safegen_ros.console.scene import GOAL_AT
 from safegen_ros.console.serving import serve
-from safegen_ros.console.stage import Stage, begins_here
+from safegen_ros.console.stage import ASPECT, CELL, Stage, begins_here, framed
 from safegen_ros.console.state import GoalView, Look, Pending, Snapshot
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
@@ -26,6 +29,8 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.verdict import Category, Verdict
 
 SCENE = load_scene()
+FOV = math.radians(75.0)
+POINTS = [(slot.x, slot.y, 0.0) for slot in SCENE.slots] + [GOAL_AT, (0.0, 0.0, 0.3)]
 ID = '0' * 32
 STEPS = tuple(map(str, parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)').steps))
 
@@ -129,3 +134,27 @@ def test_a_plan_for_the_measured_world_begins_where_the_blocks_are() -> None:
     assert begins_here(goal, look_at(THREE.problem))
     assert not begins_here(goal, look_at(TWO.problem))
     assert not begins_here(goal, Look())
+
+
+def seen(point: tuple[float, float, float], aspect: float, phone: bool) -> tuple[float, float]:
+    """Where a point is in the picture, from -1 (left, below) to 1 (right, above)."""
+    eye, target = framed(CELL, aspect, FOV, phone)
+    ahead = (target - eye) / np.linalg.norm(target - eye)
+    right = np.cross(ahead, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    to = np.array(point) - eye
+    half = math.tan(FOV / 2) * (to @ ahead)
+    return float(to @ right) / half / aspect, float(to @ np.cross(right, ahead)) / half
+
+
+@pytest.mark.parametrize(
+    ('aspect', 'phone'), [(390 / 844, True), (380 / 1000, False), (ASPECT, False), (2.0, False)]
+)
+def test_slots_towers_and_arm_are_in_the_free_part_of_the_picture(
+    aspect: float, phone: bool
+) -> None:
+    low = -0.2 if phone else -1.0
+    for point in POINTS:
+        x, y = seen(point, aspect, phone)
+        assert -1 < x < 1, point
+        assert low < y < 1, point

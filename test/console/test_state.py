@@ -25,6 +25,7 @@ from safegen_ros.console.shown import (
     plan_html,
     situation,
     state_words,
+    step_of,
     tried_html,
     way,
 )
@@ -332,6 +333,15 @@ def test_the_head_tells_the_state_and_how_far_the_task_has_come(
     steps = way(snapshot, at)
     place = [name for name, _ in steps].index(now)
     assert [is_ for _, is_ in steps] == ['done'] * place + [kind] + ['later'] * (5 - place)
+
+
+def test_a_plan_that_is_only_proved_was_neither_approved_nor_run() -> None:
+    snapshot = Snapshot(view(judged(1), ENDED, action=PLAN), nodes=ACTIVE)
+    steps = dict(way(snapshot, situation(snapshot)))
+    assert [steps[name] for name in ('Plan', 'Approve', 'Run', 'Done')] == [
+        'done', 'later', 'later', 'done',
+    ]  # fmt: skip
+    assert step_of(way(snapshot, situation(snapshot))) == 'Done'
 
 
 def test_an_attempt_is_a_line_with_all_of_it_behind() -> None:

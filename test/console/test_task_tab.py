@@ -13,7 +13,16 @@ from safegen_ros.console.access import Gate
 from safegen_ros.console.serving import serve
 from safegen_ros.console.state import ConsoleState
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
-from safegen_ros.console.widgets import Parts
+from safegen_ros.console.widgets import (
+    APPROVE,
+    HISTORY,
+    PLAN,
+    RULES,
+    STEPS,
+    TASK,
+    Cards,
+    Parts,
+)
 
 RULE, OTHER, VAGUE = 'b5 must never be on b1', 'never put b2 on b5', 'be careful with b5'
 SEND, PROVE = 'Plan, prove and execute', 'Plan and prove only'
@@ -48,7 +57,8 @@ class Form:
             'me',
             False,
         )  # type: ignore[arg-type]
-        self.tab = TaskTab(parts)
+        self.cards = Cards(gui)
+        self.tab = TaskTab(parts, self.cards, gui.add_folder(None))
         self._widgets = {
             each.label: each for each in gui._gui_input_handle_from_uuid.values()
         }  # fmt: skip
@@ -90,6 +100,7 @@ def test_a_rule_that_is_typed_and_not_added_keeps_the_task_from_being_sent(
     assert form.ready(button)
     form['Add a rule'].value = text
     assert not form.ready(button)
+    assert form[SEND].label == 'First add or clear the rule'
     assert 'not added yet' in form.trouble
     form.click(button)  # a page that is a moment behind
     assert not form.sent.tasks
@@ -106,9 +117,12 @@ def test_nothing_is_sent_to_a_stopped_stack(form: Form) -> None:
     assert form.ready()
     form.tab.update(busy=False, up=True, stopped=True)
     assert (form[SEND].disabled, form[PROVE].disabled) == (True, True)
-    assert form[SEND].label == 'Stopped: reset first'
+    assert not form[SEND].visible
     assert form.ready()
-    assert form[SEND].label == SEND
+    assert form[SEND].visible
+    form.cards.open(PLAN)
+    form.ready()
+    assert not form[SEND].visible
 
 
 def test_the_key_enter_adds_a_rule(form: Form) -> None:
@@ -175,3 +189,45 @@ def test_rules_that_go_with_their_task_are_named(form: Form, change: str) -> Non
     if change == 'problem':
         form.click(SEND)
         assert 'removed' not in form.rules
+
+
+@pytest.fixture
+def cards() -> Iterator[Cards]:
+    server = serve(Gate('127.0.0.1'), 0)
+    yield Cards(server.gui)
+    server.stop()
+
+
+def test_the_card_of_each_step_opens_and_a_click_opens_another_one(cards: Cards) -> None:
+    folders = {name: cards.card(name) for name in (*STEPS, HISTORY)}
+
+    def opened() -> list[str]:
+        return [name for name, folder in folders.items() if folder.visible]
+
+    assert opened() == [TASK]
+    cards.follow(PLAN, running=True)
+    assert opened() == [PLAN]
+    cards.open(RULES)
+    cards.follow(PLAN, running=True)
+    assert opened() == [RULES]
+    cards.open(HISTORY)
+    cards.follow(APPROVE, running=True)  # what waits for a person goes before
+    assert opened() == [APPROVE]
+
+
+def test_the_task_that_goes_on_takes_the_place_of_the_form(cards: Cards) -> None:
+    form, sent = cards.card(TASK, running=False), cards.card(TASK, running=True)
+    cards.follow(TASK, running=True)
+    assert (form.visible, sent.visible) == (False, True)
+    cards.follow(TASK, running=False)
+    assert (form.visible, sent.visible) == (True, False)
+
+
+def test_the_buttons_open_their_cards(cards: Cards) -> None:
+    gui: Any = cards._gui
+    (group,) = (each for each in gui._gui_input_handle_from_uuid.values())
+    assert group.options == STEPS
+    group.value = PLAN
+    for callback in group._impl.update_cb:
+        callback(None)
+    assert cards.opened == PLAN

@@ -96,8 +96,9 @@ class Screen:
             "(head) => head.closest('.mantine-ScrollArea-viewport').scrollTo(0, 0)"
         )
 
-    def tab(self, name: str) -> None:
-        self.page.get_by_role('tab', name=name).click()
+    def open(self, card: str) -> None:
+        """Opens a card by its button."""
+        self.page.get_by_role('button', name=card, exact=True).click()
 
     def field(self, label: str) -> Locator:
         """The first input behind a label."""
