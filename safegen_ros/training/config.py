@@ -107,6 +107,8 @@ class DataConfig:
         reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.
         repair_share: share of the SFT examples whose prompt shows a failed attempt.
+        rare: how much more often SFT of a new network takes problems of rare sizes: the weight of
+            one is the number of those in its domain with as many objects, to the power of minus it.
         validation: problems of the test split for the validation loss; 0 for none.
         shares: how often SFT takes each domain, or group, compared with the others; 1 where it is
             not named. GRPO takes all equally often.
@@ -119,6 +121,7 @@ class DataConfig:
     reward: str = ''
     formats: dict[str, Positive] = field(default_factory=lambda: {'pddl': 1.0})
     repair_share: Annotated[float, between(0, 1)] = 0.0
+    rare: Annotated[float, between(0, 1)] = 0.0
     validation: int = 64
     shares: dict[str, Positive] = field(default_factory=dict)
 

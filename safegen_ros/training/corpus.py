@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -91,9 +92,9 @@ def load_corpus(config: TrainConfig) -> Corpus:
     )
     held_out = for_all_rows(example, _validation_rows(config))
     most = longest(config)
-    items = list(_items(train, 0, config))
+    items = list(_items(train, 0, config, _rarity(train, config.data.rare)))
     kept = that_fit([len(item['input_ids']) for item in items], most)
-    others = _items(held_out, len(train), config)
+    others = _items(held_out, len(train), config, lambda _: 1.0)
     return Corpus(
         (*train, *held_out),
         [items[place] for place in kept],
@@ -102,8 +103,17 @@ def load_corpus(config: TrainConfig) -> Corpus:
     )
 
 
+def _rarity(examples: Sequence[Example], power: float) -> Callable[[Example], float]:
+    """The weight of an example: the less, the more of its domain have as many objects."""
+    counts = Counter((each.domain, len(each.objects)) for each in examples)
+    return lambda each: float(counts[each.domain, len(each.objects)] ** -power)
+
+
 def _items(
-    examples: Sequence[Example], first: int, config: TrainConfig
+    examples: Sequence[Example],
+    first: int,
+    config: TrainConfig,
+    rarity: Callable[[Example], float],
 ) -> Iterator[dict[str, Any]]:
     for number, each in enumerate(examples, first):
         share = config.data.repair_share if each.attempt else 0.0
@@ -111,7 +121,8 @@ def _items(
             for repair, part in ((False, 1 - share), (True, share)):
                 if part > 0:
                     item = encoded(each, form, repair=repair)
-                    yield {**item, 'number': number, 'weight': weight * part}
+                    share_of_all = weight * part * rarity(each)
+                    yield {**item, 'number': number, 'weight': share_of_all}
 
 
 def load_pairs(

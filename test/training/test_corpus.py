@@ -52,6 +52,16 @@ def test_every_problem_is_learned_in_every_format(dataset: Path, tmp_path: Path)
         assert item['labels'][asked + 1 :] == item['input_ids'][asked + 1 :]
 
 
+def test_problems_of_rare_sizes_are_taken_more_often(dataset: Path, tmp_path: Path) -> None:
+    corpus = load_corpus(config(tmp_path, dataset, data__rare=1, data__repair_share=0))
+    totals: Counter[tuple[str, int]] = Counter()
+    for item in corpus.items:
+        asked = corpus.examples[item['number']]
+        totals[asked.domain, len(asked.objects)] += item['weight']
+    assert len(totals) > 4
+    assert [*totals.values()] == pytest.approx([1] * len(totals))
+
+
 def test_what_is_learned_is_what_the_planner_asks(dataset: Path) -> None:
     """The words of an example are those that the prompt style writes, attempt included."""
     style, words = WordStyle(), vocabulary()
