@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Lists hard sentences and dead links in README, docs and help, and hard phrases in messages.
+"""Lists hard sentences and dead links in pages and help, and hard phrases in the package.
 
     .venv/bin/python scripts/prose.py            # the counts by page
     .venv/bin/python scripts/prose.py PAGE ...   # each finding of these pages
@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HELP = ROOT / 'test' / 'golden' / 'help.txt'
+CHANGES = ROOT / 'CHANGELOG.rst'
 #: Prompts, training data and notes of studies: what was trained or printed with them stays.
 FIXED = (
     'datasets',
@@ -47,14 +48,27 @@ PHRASES = {
     r'\bwhat is (?:plain|told|known|asked)\b': 'name the thing',
     r'\bthan that of\b': 'than the ...',
     r'\blook(?:ed)? on at\b': 'watch',
-    r'\btells?\b|\b(?:is|are|was|were) told\b': 'report, list, explain',
+    r'\btells?\b(?!:)|\b(?:is|are|was|were) told\b': 'report, list, explain',
     r'\bcarr(?:y|ies|ied) (?:\w+ )?out\b': 'execute',
     r'\bas it ships\b': 'by default',
+    r'\bof (?:its|his|their|our|your) own(?=\W*$|[.,;:)]| (?:\w{1,4}|beside|which)\b)': 'its own',
+    r'\b(?:says?|said|speaks?) of\b': 'name the content',
+    r'(?<!here )\b(?:is|are|was|were|be) (?-i:none)\b': 'is not a ...',
+    r'(?<!here )\b(?:is|are|was|were|be) no (?!longer|more|less|way|such|need|better|later)': 'not',
+    r'\bwho(?:ever|mever|m)\b': 'name the person or process',
+    r'\bin place of\b': 'instead of',
+    r'\basked back\b': 'confirm',
+    r'(?:^|[.:;] )(?-i:Of) (?:a|an|the|each|what|all|one|those)\b': 'the subject first',
+    r'(?:^|[.:;] )(?-i:Nor)\b': 'the subject first',
+    r'(?:^|[.:;] )(?-i:So) (?:is|are|was|does|do)\b': 'the subject first',
+    r'\bwhat (?:is|was|are|were) [^,.;:()]{1,50} (?:is|are|was|were)\b': 'name the thing',
+    r'\bmending\b|\bthereof\b|\bthereby\b|\bwhence\b|\blest\b': 'a word of today',
 }
 _FENCE = re.compile(r'^```.*?^```', re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r'\[([^\]]*)\]\(([^)\s]+)\)')
 _APART = ('    ', '|', '#', '>')  # code, tables, headings, notes
 _CODE = re.compile(r'`[^`\n]*`')
+_COMMENT = re.compile(r'(?:^ *|  )#:? .*(?:\n *#:? .*)*', re.MULTILINE)
 
 
 def pages() -> list[Path]:
@@ -62,13 +76,15 @@ def pages() -> list[Path]:
     found = [ROOT / name for name in ('README.md', 'CONTRIBUTING.md', 'SECURITY.md')]
     results = ROOT / 'docs' / 'results'
     found += [page for page in sorted((ROOT / 'docs').rglob('*.md')) if results not in page.parents]
-    found += [results / 'README.md', HELP]
+    found += [results / 'README.md', HELP, CHANGES]
     return found + sorted((ROOT / 'models').glob('safegen-*/README.md'))
 
 
 def read(page: Path) -> str:
-    """The text of a page; of the help of the verbs, each description is a paragraph."""
+    """The text of a page, or its newest changes; in help each description is a paragraph."""
     text = page.read_text(encoding='utf-8')
+    if page == CHANGES:
+        return re.split(r'^.*\n-{3,}\n', text, flags=re.MULTILINE)[1].replace('``', '`')
     if page != HELP:
         return text
     found = ['']
@@ -94,14 +110,14 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def findings(text: str) -> Iterator[str]:
-    """What is hard to read in a page; of tables only the phrases."""
+    """What is hard to read in a page; of tables and headings only the phrases."""
     for sentence in sentences(text):
         count = len(_CODE.sub('x', sentence).split())
         if count > LONGEST:
             yield f'{count} words: {sentence}'
         yield from _phrases(sentence)
     for line in _FENCE.sub('', text).splitlines():
-        if line.startswith('|'):
+        if line.startswith(('|', '#')):
             yield from _phrases(line)
 
 
@@ -113,19 +129,24 @@ def _phrases(text: str) -> Iterator[str]:
             yield f'{found[0]!r}, say {better}: {text}'
 
 
-def hard_messages() -> Iterator[str]:
-    """Phrases in the texts that the package prints or sends; docstrings are not among them."""
+def hard_phrases() -> Iterator[str]:
+    """Phrases in the texts of the package: what it prints or sends, docstrings and comments."""
     for path in sorted((ROOT / 'safegen_ros').rglob('*.py')):
-        if any(part in path.as_posix() for part in FIXED):
-            continue
-        tree = [*ast.walk(ast.parse(path.read_text(encoding='utf-8')))]
+        fixed = any(part in path.as_posix() for part in FIXED)
+        text = path.read_text(encoding='utf-8')
+        tree = [*ast.walk(ast.parse(text))]
         docs = {node.value for node in tree if isinstance(node, ast.Expr)}
-        for node in tree:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docs:
-                yield from (
-                    f'{path.relative_to(ROOT)}:{node.lineno}: {each}'
-                    for each in _phrases(node.value)
-                )
+        texts = [
+            (node.lineno, ' '.join(node.value.split()))
+            for node in tree
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            and (node in docs or not fixed)
+        ]  # fmt: skip
+        for comment in _COMMENT.finditer(text):
+            line = text.count('\n', 0, comment.start()) + 1
+            texts.append((line, ' '.join(comment[0].replace('#', ' ').split())))
+        for line, words in texts:
+            yield from (f'{path.relative_to(ROOT)}:{line}: {each}' for each in _phrases(words))
 
 
 def anchors(text: str) -> set[str]:
@@ -166,7 +187,7 @@ def main() -> None:
         count = len([*findings(read(page))])
         total += count
         print(f'{count:5}  {page.relative_to(ROOT)}  {" ".join(dead_links(page))}')
-    for each in hard_messages():
+    for each in hard_phrases():
         total += 1
         print(each)
     print(f'{total:5}  in all')
