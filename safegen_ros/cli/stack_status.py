@@ -157,11 +157,11 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
         untold = goals.wait(serving, LATCHED_S)
         domain = client.node.context.get_domain_id()
+        asked = {name: _asked(client, name) for name, state in states.items() if state}
         # A second process of a name is found by its heartbeat alone.
         Event().wait(2 * PERIOD_S - time.monotonic() + begun)
         alive = Counter(each.node for each in client.heartbeats.instances())
         elsewhere = stacks_elsewhere(client.node, namespace)
-        asked = {name: _asked(client, name) for name, state in states.items() if state}
     return StackStatus(
         domain=domain,
         namespace=namespace,

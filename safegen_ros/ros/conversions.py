@@ -9,6 +9,7 @@ from contextlib import suppress
 from copy import copy
 from functools import lru_cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
@@ -22,13 +23,13 @@ from safegen_ros.pddl.moments import plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.planning.loop import Attempt, Steps
-from safegen_ros.robot.cell.execution import ConcurrentStep, ExecutionProgress
 from safegen_ros.robot.pose import Pose
-from safegen_ros.tasks.pddl3.formats import PDDL, WORDS
-from safegen_ros.tasks.table import read_action_task
-from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
+
+if TYPE_CHECKING:
+    from safegen_ros.planning.loop import Attempt, Steps
+    from safegen_ros.robot.cell.execution import ConcurrentStep, ExecutionProgress
+    from safegen_ros.tasks.task import ActionTask
 
 MAX_STEPS = 10_000
 """Most steps of a plan message that are looked at."""
@@ -63,6 +64,8 @@ def task_from_msg(message: msg.Task) -> ActionTask:
     Raises:
         SafegenError: with the place in the text and the code for the client.
     """
+    from safegen_ros.tasks.pddl3.formats import PDDL, WORDS  # most clients read no task
+
     if message.format == WORDS:
         raise SafegenError(
             'the task is in words, which plan_task and run_task of the planner understand: send '
@@ -83,13 +86,15 @@ def task_from_msg(message: msg.Task) -> ActionTask:
                 ErrorCode.TASK_TOO_LARGE,
             )
     if len(message.domain) + len(message.problem) > _REMEMBERED:
-        return read_action_task(message.problem, message.domain, message.format)
+        return _read.__wrapped__(message.problem, message.domain, message.format)
     # The result is shared, and each reader keeps its own findings.
     return copy(_read(message.problem, message.domain, message.format))
 
 
 @lru_cache(maxsize=8)
 def _read(problem: str, domain: str, format: str) -> ActionTask:
+    from safegen_ros.tasks.table import read_action_task
+
     return read_action_task(problem, domain, format)
 
 
