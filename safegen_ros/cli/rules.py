@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -73,8 +74,10 @@ def rules(
     Exit status: 0 done, 1 no plan can keep all rules, or the model does not answer, 2 bad input or
     a refused answer of the model, 3 internal error.
     """
+    from safegen_ros.console.choices import rule_examples
     from safegen_ros.language.rule_files import gather_rules
 
+    offered: list[str] = []
     if model and not texts:
         raise typer.BadParameter('there is no RULE to read', param_hint='--model')
 
@@ -86,6 +89,7 @@ def rules(
             merged = task.with_rules(found.readings)
         except SafegenError as error:
             if error.code not in (ErrorCode.UNSOLVABLE, ErrorCode.BACKEND_FAILED):
+                offered.extend(rule_examples(task.problem))
                 raise
             tell(error, error.message)
             return EXIT_FAILED
@@ -112,6 +116,8 @@ def rules(
             print(json.dumps({**empty, 'errors': error_values(error)}))
         else:
             print_error(message)
+            for each in offered:
+                print(f'  such as: {each}', file=sys.stderr)
 
     raise typer.Exit(guarded(whole, tell, verbose))
 

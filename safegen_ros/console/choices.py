@@ -30,7 +30,7 @@ MAX_TEXT = 500_000
 """Longest text that is read here [characters]; the nodes have their own limits."""
 
 _DEFINE = re.compile(r'\(\s*define\s*\(\s*(domain|problem)\b', re.IGNORECASE)
-_MOST_EXAMPLES = 2  # of one kind
+_MOST_EXAMPLES, _MOST_RULES = 2, 3  # examples of one kind, and rules
 _SPOKEN_OF = ('blocksworld', 'gripper-strips')  # domains whose requests are understood
 _COMMENT = re.compile(r';[^\n]*')
 
@@ -172,7 +172,9 @@ def rule_examples(problem: Problem) -> tuple[str, ...]:
     """Rules about the objects of a problem, each of which is understood and may be kept."""
     goals = [each for each in problem.goal_conjuncts() if isinstance(each, AtomFormula)]
     once = [Constraint('at-most-once', (each,)) for each in goals[:1]]
-    new = (each for each in (*_never(problem, goals), *once) if each not in problem.constraints)
+    order = [Constraint('sometime-before', tuple(goals[:2]))] if len(goals) > 1 else []
+    offered = (*_never(problem, goals), *once, *order)[:_MOST_RULES]
+    new = (each for each in offered if each not in problem.constraints)
     found = [rule_words(each, problem) for each in new]
     return tuple(each for each in found if understand(each, problem).readings)
 

@@ -47,6 +47,21 @@ def test_rules_about_attributes_come_from_yaml() -> None:
     assert {reading['origin'] for reading in values['readings']} == {'attributes'}
 
 
+def test_rules_that_are_understood_are_offered_for_a_domain_of_ones_own(tmp_path: Path) -> None:
+    domain, problem = tmp_path / 'domain.pddl', tmp_path / 'problem.pddl'
+    domain.write_text("""(define (domain lamps) (:predicates (lit ?l))
+  (:action light :parameters (?l) :precondition () :effect (lit ?l)))""")
+    problem.write_text("""(define (problem p) (:domain lamps) (:objects hall yard) (:init)
+  (:goal (and (lit hall) (lit yard))))""")
+    place = ('--problem', problem, '--domain', domain)
+    for asked in ((), ('be careful',)):
+        done = _run(*asked, *place)
+        assert done.exit_code == 2
+        offered = done.stderr.split('  such as: ')[1:]
+        assert len(offered) == 2
+        assert _run(*map(str.strip, offered), *place).exit_code == 0
+
+
 def test_what_is_not_understood_is_an_error_at_its_place(tmp_path: Path) -> None:
     out = tmp_path / 'out.pddl'
     done = _run('never put anything on b77', '--problem', EXAMPLE, '--out', out)
