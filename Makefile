@@ -11,7 +11,7 @@ endif
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-.PHONY: help setup demo quick test test-all soak lint docs notebooks lock base vllm model clean
+.PHONY: help setup demo quick test test-all soak lint docs notebooks lock base vllm llamacpp model clean
 
 help:
 	@echo 'make demo [PROBLEM=path.pddl]  plan, prove and execute one task on the simulated arm'
@@ -25,6 +25,7 @@ help:
 	@echo 'make notebooks                 run examples/notebooks from top to end'
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
 	@echo 'make vllm                      make .cache/vllm, vLLM for the CPU'
+	@echo 'make llamacpp                  make .cache/llama.cpp, llama-server and its converter'
 	@echo 'make base                      make models/base, the pretrained model that is fine-tuned'
 	@echo 'make model                     train models/safegen-mini anew, which takes hours'
 	@echo 'make clean                     remove what was built and installed here'
@@ -84,6 +85,9 @@ base: setup
 
 vllm: setup
 	@scripts/vllm_env.sh
+
+llamacpp: setup
+	@scripts/llama_cpp.sh
 
 model: setup
 	@scripts/train_mini.sh

@@ -10,6 +10,7 @@ request closes its connection, which is how these servers learn of it.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import queue
 from collections.abc import Callable, Generator, Sequence
@@ -166,8 +167,8 @@ class OpenAIBackend(AnsweringBackend):
         """Answers with one of the choices; see `ChoiceBackend.choose`."""
         check_choices(choices)
         unsupported = ChoiceUnsupported(
-            f'{self.url}: the server does not know structured_outputs.choice: sample plainly, or '
-            'use vLLM'
+            f'{self.url}: the server knows neither structured_outputs.choice nor grammar: sample '
+            'plainly, or use vLLM or llama.cpp'
         )
         if self._no_choice:
             raise unsupported
@@ -177,7 +178,7 @@ class OpenAIBackend(AnsweringBackend):
         try:
             completion = dict(self._run([ChatRequest(messages, held, choices=choices)], clock))[0]
         except RequestRefused as error:
-            if 'structured' not in error.said:
+            if 'structured' not in error.said and 'grammar' not in error.said:
                 raise
             self._no_choice = True
             raise unsupported from error
@@ -299,7 +300,11 @@ class OpenAIBackend(AnsweringBackend):
         if ask.count > 1:
             more['n'] = ask.count
         if ask.choices:
-            more['extra_body'] = {'structured_outputs': {'choice': list(ask.choices)}}
+            # The first is vLLM's, the second llama.cpp's; each reads over that of the other.
+            more['extra_body'] = {
+                'structured_outputs': {'choice': list(ask.choices)},
+                'grammar': 'root ::= ' + ' | '.join(map(json.dumps, ask.choices)),
+            }
         if not self._no_usage:
             more['stream_options'] = {'include_usage': True}
         ask.fields = tuple(more)

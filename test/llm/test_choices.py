@@ -185,7 +185,7 @@ def test_what_a_server_cannot_do_is_told() -> None:
         guide.completed(parse_plan('(on l2)'), Sampling())
 
 
-@pytest.mark.parametrize('refused', [(), ('structured_outputs',)], ids=['held', 'plain'])
+@pytest.mark.parametrize('refused', [(), ('structured_outputs', 'grammar')], ids=['held', 'plain'])
 def test_over_the_protocol_of_a_server(refused: tuple[str, ...]) -> None:
     problem = llm_small.lamps()
     with ModelServer(refuse=refused) as server, closing(OpenAIBackend(server.url, MODEL)) as model:

@@ -343,17 +343,24 @@ def test_stop_strings_are_cut_where_the_server_reads_over_them(most: int) -> Non
     assert (answer.finish_reason, answer.completion_tokens) == ('stop', 4)
 
 
-def test_a_choice_is_one_of_those_given(server: ModelServer, backend: OpenAIBackend) -> None:
-    choices = ['(pickup b1)', '(pickup b2)', '(noop)']
-    found = {backend.choose(MESSAGES, choices, replace(DRAWN, seed=s)).text for s in range(12)}
-    assert found == set(choices)
-    assert isinstance(backend, ChoiceBackend)
-    assert server.requests[0]['max_completion_tokens'] == len(choices[0]) + 8
+CHOICES = ('structured_outputs', 'grammar')
+"""What a server is told which answers it may give with."""
+
+
+@pytest.mark.parametrize('known', CHOICES)
+def test_a_choice_is_one_of_those_given(known: str) -> None:
+    choices = ['(pickup b1)', '(pickup "b2"\n)', '(noop)']
+    unknown = {*CHOICES} - {known}
+    with ModelServer(ignore=unknown) as server, opened(server) as backend:
+        found = {backend.choose(MESSAGES, choices, replace(DRAWN, seed=s)).text for s in range(12)}
+        assert found == set(choices)
+        assert isinstance(backend, ChoiceBackend)
+    assert server.requests[0]['max_completion_tokens'] == max(map(len, choices)) + 8
 
 
 @pytest.mark.parametrize('how', ['ignore', 'refuse'])
 def test_a_server_that_cannot_be_held_to_choices_is_asked_once(how: str) -> None:
-    with ModelServer(**{how: ['structured_outputs']}) as server, opened(server) as backend:
+    with ModelServer(**{how: CHOICES}) as server, opened(server) as backend:
         for _ in range(3):
             with pytest.raises(ChoiceUnsupported, match='sample plainly'):
                 backend.choose(MESSAGES, ['(pickup b1)', '(noop)'], DRAWN)

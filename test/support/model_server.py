@@ -183,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise BadRequest(f'Unexpected fields in the request: {name}')
         for name in self.server.ignore & set(body):
             del body[name]
-        structured = body.pop('structured_outputs', None)
+        structured, grammar = body.pop('structured_outputs', None), body.pop('grammar', '')
         if unknown := set(body) - _FIELDS:
             raise BadRequest(f'unknown fields {unknown}')
         try:
@@ -192,6 +192,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise BadRequest(str(error)) from error
         if not body['messages'] or body['messages'][-1]['role'] != 'user':
             raise BadRequest('the last message is not from the user')
+        if structured is None and grammar:
+            rule, _, texts = grammar.partition(' ::= ')
+            assert rule == 'root', grammar
+            return [json.loads(text) for text in texts.split(' | ')]
         if structured is None:
             return []
         choices = structured.get('choice') if isinstance(structured, dict) else None

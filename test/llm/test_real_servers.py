@@ -1,15 +1,17 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The client of servers against a real `vllm serve`: seeds, limits, cancel, choices, adapters.
+"""The client of servers against real ones: seeds, limits, cancel, choices, adapters.
 
-It needs `make base` and `make vllm`.
+It needs `make base`, and `make vllm` or `make llamacpp`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 import warnings
@@ -26,7 +28,10 @@ from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 
 ROOT = Path(__file__).parents[2]
-VLLM, BASE = ROOT / '.cache/vllm/bin/vllm', ROOT / 'models/base/SmolLM2-135M-Instruct'
+BASE = ROOT / 'models/base/SmolLM2-135M-Instruct'
+VLLM, LLAMA = ROOT / '.cache/vllm/bin/vllm', ROOT / '.cache/llama.cpp'
+MADE = {'vllm': VLLM, 'llama.cpp': LLAMA / 'llama-server'}
+HOW = {'vllm': 'make vllm', 'llama.cpp': 'make llamacpp'}
 HELLO = [{'role': 'user', 'content': 'Name three colours.'}]
 OTHER = [{'role': 'user', 'content': 'Count from one to ten.'}]
 GREEDY = Sampling(0.0, 1.0, 16)
@@ -34,14 +39,21 @@ DRAWN = Sampling(1.0, 1.0, 16)
 START_S = 600.0
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1200)]
-if not (VLLM.exists() and BASE.exists()):
-    NOT_HERE = 'NO REAL vLLM WAS ASKED: run make base and make vllm'
-    warnings.warn(NOT_HERE, stacklevel=1)
-    pytest.skip(NOT_HERE, allow_module_level=True)
+
+
+@pytest.fixture(scope='module', params=MADE)
+def kind(request: pytest.FixtureRequest) -> str:
+    """A server that is installed here."""
+    found: str = request.param
+    if not (MADE[found].exists() and BASE.exists()):
+        not_here = f'NO REAL {found} WAS ASKED: run make base and {HOW[found]}'
+        warnings.warn(not_here, stacklevel=1)
+        pytest.skip(not_here)
+    return found
 
 
 @pytest.fixture(scope='module')
-def adapters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def adapters(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Random adapters of the base."""
     import torch
     from peft import LoraConfig, get_peft_model
@@ -55,13 +67,37 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def vllm_command(adapters: Path, port: int) -> list[str]:
+    return [
+        str(VLLM), 'serve', str(BASE), '--served-model-name', 'base', '--dtype', 'bfloat16',
+        '--enforce-eager', '--max-model-len', '2048', '--port', str(port),
+        '--host', '127.0.0.1', '--enable-lora', '--max-lora-rank', '8',
+        '--lora-modules', f'mine={adapters}',
+    ]  # fmt: skip
+
+
+def llama_command(adapters: Path, port: int) -> list[str]:
+    base, mine = adapters / 'base.gguf', adapters / 'mine.gguf'
+    for script, out, model in (
+        ('convert_hf_to_gguf.py', base, [BASE]),
+        ('convert_lora_to_gguf.py', mine, ['--base', BASE, adapters]),
+    ):
+        python = [sys.executable, LLAMA / script, '--outtype', 'f16', '--outfile', out]
+        subprocess.run([*python, *model], check=True)
+    return [
+        str(MADE['llama.cpp']), '-m', str(base), '-c', '8192',
+        '--parallel', '4', '--threads', '2', '--port', str(port), '--host', '127.0.0.1',
+        '--lora', str(mine),
+    ]  # fmt: skip
+
+
 @pytest.fixture(scope='module')
-def address(adapters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(kind: str, adapters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that has the base and the adapters."""
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp('vllm') / 'log'
+    log = tmp_path_factory.mktemp('server') / 'log'
     environment = {
         **os.environ,
         'HF_HUB_OFFLINE': '1',
@@ -69,16 +105,9 @@ def address(adapters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         'VLLM_CPU_KVCACHE_SPACE': '1',
         'VLLM_CPU_OMP_THREADS_BIND': 'nobind',
     }
+    command = {'vllm': vllm_command, 'llama.cpp': llama_command}[kind](adapters, port)
     with log.open('w') as out:
-        server = subprocess.Popen(
-            [
-                VLLM, 'serve', BASE, '--served-model-name', 'base', '--dtype', 'bfloat16',
-                '--enforce-eager', '--max-model-len', '2048', '--port', str(port),
-                '--host', '127.0.0.1', '--enable-lora', '--max-lora-rank', '8',
-                '--lora-modules', f'mine={adapters}',
-            ],
-            env=environment, stdout=out, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
     url = f'http://127.0.0.1:{port}'
     try:
         end = time.monotonic() + START_S
@@ -152,6 +181,15 @@ def test_a_choice_is_one_of_those_that_were_given(backend: OpenAIBackend) -> Non
         assert backend.choose(HELLO, choices, replace(DRAWN, seed=seed)).text in choices
 
 
-def test_adapters_are_a_model_by_their_name(address: str, backend: OpenAIBackend) -> None:
-    with closing(open_backend(f'{address}#mine')) as adapted:
-        assert adapted.generate(HELLO, GREEDY).text != backend.generate(HELLO, GREEDY).text
+def test_adapters_answer_otherwise(kind: str, address: str, backend: OpenAIBackend) -> None:
+    """In vLLM they are a model by their name; llama.cpp has one model, and weighs them."""
+
+    def answer(name: str, scale: float) -> str:
+        if kind == 'llama.cpp':
+            weights = json.dumps([{'id': 0, 'scale': scale}]).encode()
+            adapters = address.removesuffix('/v1') + '/lora-adapters'
+            urllib.request.urlopen(urllib.request.Request(adapters, weights), timeout=30).close()
+        with closing(open_backend(f'{address}#{name}')) as named:
+            return named.generate(HELLO, GREEDY).text
+
+    assert answer('base', 0) != answer('mine', 1)
