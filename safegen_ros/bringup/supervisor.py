@@ -29,8 +29,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from safegen_ros.bringup.events import ExitCode, NodeDiedError, NotReadyError, SupervisorEvent
-from safegen_ros.bringup.process import GraphProbe, ManagedProcess, child_environment, port_is_free
+from safegen_ros.bringup.process import (
+    ExitCode,
+    GraphProbe,
+    ManagedProcess,
+    NodeDiedError,
+    NotReadyError,
+    SupervisorEvent,
+    child_environment,
+    port_is_free,
+)
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.table import key_variables, node_arguments, node_specs, params_yaml
 from safegen_ros.child_process import describe_exit

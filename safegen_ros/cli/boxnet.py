@@ -224,7 +224,7 @@ def evaluate(
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.tasks.boxnet.planner import PlannerOptions
-    from safegen_ros.tasks.boxnet.styles import style_of
+    from safegen_ros.tasks.boxnet.prompts import style_of
 
     options = PlannerOptions(
         mode, shield, attempts, feedback=feedback, idle_arms=_idle(idle_arms_block)
@@ -275,7 +275,7 @@ def tables(
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.batching_backend import BatchingBackend
     from safegen_ros.paths import data_path
-    from safegen_ros.tasks.boxnet.styles import style_of
+    from safegen_ros.tasks.boxnet.prompts import style_of
 
     folder = data_path(model)
     asked = stages_to_ask(folder)
@@ -301,7 +301,7 @@ def tables(
 
 
 def _show(folder: Path, console: Console) -> None:
-    from safegen_ros.benchmarks.boxnet.statistics import print_statistics
+    from safegen_ros.benchmarks.boxnet.tables import print_statistics
 
     print_statistics(folder, console)
 

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from safegen_msgs.action import RunTask
-from safegen_ros.bringup.events import SupervisorEvent
+from safegen_ros.bringup.process import SupervisorEvent
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -24,9 +24,15 @@ from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.cells import AUTO, choose_cell
 from safegen_ros.goals.recorder import RunRecorder, RunStage
-from safegen_ros.goals.request import GoalRequest, PlanExecution, ProblemSource, check_goal_options
+from safegen_ros.goals.request import (
+    AUTO,
+    GoalRequest,
+    PlanExecution,
+    ProblemSource,
+    check_goal_options,
+    choose_cell,
+)
 from safegen_ros.paths import new_run_dir, runs_dir
 from safegen_ros.pddl.model import Problem
 from safegen_ros.planning.loop import SEARCH

@@ -22,7 +22,7 @@ from safegen_ros.record.events import (
     PhaseEvent,
     StepEvent,
 )
-from safegen_ros.record.present.summary import steps_in_all
+from safegen_ros.record.present.report import steps_in_all
 from safegen_ros.record.present.telling import repeated, tell
 from safegen_ros.record.run import (
     AnswerRecord,

@@ -19,7 +19,7 @@ from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, JsonOnly, Verbose, gu
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.pddl3.domains.difficulty import Correlation
+    from safegen_ros.tasks.pddl3.domains.check import Correlation
     from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding
     from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
@@ -86,7 +86,7 @@ def new(
 
     def whole() -> int:
         from safegen_ros.tasks.pddl3.domains.folders import SEARCH_PATH, domain_folders
-        from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
+        from safegen_ros.tasks.pddl3.domains.inspection import new_domain
 
         folder = new_domain(name, into)
         for path in sorted(folder.iterdir()):
@@ -250,7 +250,7 @@ def _correlations(
     from safegen_ros.pddl.model import Problem
     from safegen_ros.pddl.plan import Plan
     from safegen_ros.search.solve import solve
-    from safegen_ros.tasks.pddl3.domains.difficulty import correlation
+    from safegen_ros.tasks.pddl3.domains.check import correlation
 
     def shortest(problem: Problem) -> Plan:
         return solve(problem, optimal=True, time_limit_s=time_limit).plan

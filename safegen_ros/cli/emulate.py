@@ -60,7 +60,7 @@ def emulate(
         return
     from safegen_ros.goals.files import find_problem, read_task
     from safegen_ros.paths import data_path
-    from safegen_ros.robot.cell.layout import initial_layout
+    from safegen_ros.robot.cell.grounding import initial_layout
     from safegen_ros.robot.emulator.emulator import Emulator
     from safegen_ros.robot.scene import load_scene
     from safegen_ros.robot.twin.twin import MujocoTwin

@@ -227,9 +227,9 @@ def speed(
     steps: Annotated[int, typer.Option(min=1000, help='number of steps')] = 20_000, seed: Seed = 0
 ) -> None:
     """Print the speed of the world, also in a sweep over the 25 tasks."""
-    from safegen_ros.benchmarks.household.speed import measure
+    from safegen_ros.benchmarks.household.episodes import measure_speed
 
-    measure(steps, seed).print(Console())
+    measure_speed(steps, seed).print(Console())
 
 
 def _options(

@@ -56,7 +56,7 @@ def lint(
         raise typer.BadParameter('give one domain and at most one problem')
 
     def whole() -> int:
-        from safegen_ros.lint.engine import lint as look
+        from safegen_ros.lint import lint as look
 
         texts = [(read_text(path, 'file'), str(path)) for path in map(find_problem, files)]
         if pddl_kind(texts[0][0]) == 'problem':

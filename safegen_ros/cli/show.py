@@ -23,7 +23,7 @@ from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of
 from safegen_ros.record.journal import JOURNAL, JournalEntry
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present.compare import Difference, compare_runs
-from safegen_ros.record.present.summary import step_rows, summary
+from safegen_ros.record.present.report import step_rows, summary
 from safegen_ros.record.present.telling import tell
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import KeptRun, load_run, read_event

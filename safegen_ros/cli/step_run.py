@@ -14,7 +14,7 @@ from rich.markup import escape
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.cells import CellChoice
+from safegen_ros.goals.request import CellChoice
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import new_run_dir, runs_dir, share_dir
 from safegen_ros.pddl.model import Problem, State

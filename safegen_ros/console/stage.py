@@ -23,8 +23,8 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.record.present.wording import steps_of
 from safegen_ros.robot.arms.model import JOINT_NAMES
-from safegen_ros.robot.cell.layout import initial_layout
-from safegen_ros.robot.gripper import FINGER_JOINTS
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 

@@ -23,7 +23,7 @@ from safegen_ros.language.expressions import (
     Scalar,
     Value,
 )
-from safegen_ros.language.lexicon import lexicon
+from safegen_ros.language.lexicon import lexicon, vocabulary
 from safegen_ros.language.noun_phrases import Noun, NounPhrases
 from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.language.reading import (
@@ -36,7 +36,6 @@ from safegen_ros.language.reading import (
     single,
 )
 from safegen_ros.language.rules import read_rules
-from safegen_ros.language.vocabulary import vocabulary
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import ConstraintAnd, ConstraintTree, Problem
 from safegen_ros.pddl.writer import constraint_tree_text, names_text

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from safegen_ros.language.vocabulary import Wording, vocabulary
+from safegen_ros.language.lexicon import Wording, vocabulary
 from safegen_ros.pddl.model import Domain
 
 SENTENCES: dict[str, str] = {

@@ -23,8 +23,7 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.planning.loop import Steps
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
-from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.pose import Pose, same_place
+from safegen_ros.robot.pose import KeepOut, Pose, same_place
 from safegen_ros.ros import conversions
 from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.tasks.task import ActionTask

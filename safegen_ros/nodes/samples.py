@@ -19,7 +19,7 @@ from safegen_ros.nodes.cell_view import CellView
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.arms.model import JOINT_NAMES
-from safegen_ros.robot.gripper import finger_positions
+from safegen_ros.robot.arms.mycobot_280 import finger_positions
 from safegen_ros.robot.pose import Pose
 from safegen_ros.ros import conversions, diagnostics, qos
 from safegen_ros.ros.diagnostics import Health

@@ -22,8 +22,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.arms.model import TOOL_RADIUS, Joints, quaternion_of
+from safegen_ros.robot.arms.mycobot_280 import FINGER_SIZE, HULL_SIZE, MAX_OPENING
 from safegen_ros.robot.description.mjcf import legend
-from safegen_ros.robot.gripper import FINGER_SIZE, HULL_SIZE, MAX_OPENING
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 

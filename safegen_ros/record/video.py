@@ -20,7 +20,7 @@ from safegen_ros.record.mcap_reader import Recorded, read_messages
 from safegen_ros.record.present.wording import CATEGORY_WORDS
 from safegen_ros.record.run import ArtefactRecord
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
-from safegen_ros.robot.gripper import FINGER_JOINTS
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
 from safegen_ros.robot.twin.looks import Frame

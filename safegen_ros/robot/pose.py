@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,3 +65,37 @@ def same_place(one: Pose, other: Pose, metres: float, radians: float) -> bool:
         math.dist(one.position, other.position) <= metres
         and 2 * math.acos(min(1.0, cosine)) <= radians
     )
+
+
+Point = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class KeepOut:
+    """A box along the axes of `base_link`.
+
+    Attributes:
+        low: its lowest corner [m].
+        high: its highest corner [m].
+    """
+
+    KIND: ClassVar[str] = 'keep-out box'
+
+    name: str
+    low: Point
+    high: Point
+
+    @property
+    def centre(self) -> Point:
+        """Its middle [m]."""
+        x, y, z = ((a + b) / 2 for a, b in zip(self.low, self.high, strict=True))
+        return x, y, z
+
+    @property
+    def half_size(self) -> Point:
+        """Half of its edges [m]."""
+        x, y, z = ((b - a) / 2 for a, b in zip(self.low, self.high, strict=True))
+        return x, y, z
+
+    def __str__(self) -> str:
+        return f'{self.KIND} {self.name}'

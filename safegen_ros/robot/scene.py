@@ -19,10 +19,8 @@ from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import share_dir
 from safegen_ros.robot.arms.known import ARMS
 from safegen_ros.robot.arms.model import ArmModel, Joints
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
-from safegen_ros.robot.gripper import GRIP_RANGE, HALF_WIDTH
-from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.arms.mycobot_280 import GRIP_RANGE, HALF_WIDTH, MYCOBOT_280
+from safegen_ros.robot.pose import KeepOut, Pose
 from safegen_ros.schema import Rule, SchemaReader, between, one_of
 
 #: What takes hold of a block: a suction cup from above, or two fingers from the sides.

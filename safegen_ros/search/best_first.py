@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget, Unsolvable
-from safegen_ros.search.consumables import Consumables
-from safegen_ros.search.cuts import CutFinder, Cuts
+from safegen_ros.search.cuts import Consumables, CutFinder, Cuts
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask, Successors, no_plan

@@ -29,8 +29,8 @@ from safegen_ros.pddl.model import (
     with_subformulas,
 )
 from safegen_ros.search.budget import Budget, Unsolvable
-from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.costs import NoStepCosts, StepCosts
+from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask

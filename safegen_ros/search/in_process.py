@@ -14,9 +14,8 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.best_first import GreedySearch, OptimalSearch, Search
 from safegen_ros.search.budget import IN_PROCESS, Budget, Solution
-from safegen_ros.search.consumables import Consumables
 from safegen_ros.search.costs import NoStepCosts, StepCosts, shortest_is_best
-from safegen_ros.search.cuts import CutFinder
+from safegen_ros.search.cuts import Consumables, CutFinder
 from safegen_ros.search.exact import ExactSearch
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask

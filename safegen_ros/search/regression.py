@@ -19,8 +19,7 @@ from safegen_ros.pddl.bits import AtomTable, Condition, condition
 from safegen_ros.pddl.model import Atom, Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.search.budget import Unsolvable
-from safegen_ros.search.clock import Counter, StepClock
-from safegen_ros.search.lookback import Lookback
+from safegen_ros.search.lookback import Counter, Lookback, StepClock
 from safegen_ros.search.nnf import (
     FALSE,
     TRUE,

@@ -24,7 +24,7 @@ from safegen_ros.pddl.deciding import settled
 from safegen_ros.pddl.formulas import flatten_constraints
 from safegen_ros.pddl.model import And, Constraint, Domain, Problem
 from safegen_ros.pddl.writer import constraint_text
-from safegen_ros.robot.keep_out import KeepOut, Point
+from safegen_ros.robot.pose import KeepOut, Point
 from safegen_ros.robot.scene import Scene
 from safegen_ros.tasks.pddl3.domains import builtin_domain, domain_files, require_same_actions
 from safegen_ros.tasks.pddl3.formats import FORMATS

@@ -46,7 +46,7 @@ def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
     tests = _run('pytest', '-q', '-p', 'no:cacheprovider', str(tmp_path), directory=tmp_path)
     assert tests.returncode == 0, tests.stdout
     assert '4 passed' in tests.stdout
-    words = tmp_path / 'courier' / 'wording.py'
+    words = tmp_path / 'courier' / '__init__.py'
     words.write_text(words.read_text().replace('lies at {1}', 'lies there'))
     checked = _run(*safegen, 'domain', 'check', '--json', directory=tmp_path)
     assert checked.returncode == 1

@@ -22,7 +22,7 @@ from support.scripted_answers import ScriptedAnswers
 
 from safegen_ros.cli import step_run
 from safegen_ros.cli.kept_runs import complete_run
-from safegen_ros.goals.cells import CellChoice
+from safegen_ros.goals.request import CellChoice
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import installation_key, new_key
 from safegen_ros.llm.backend import Sampling

@@ -18,7 +18,7 @@ from safegen_ros.console.serving import serve
 from safegen_ros.nodes.scene_markers import _blocks
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.pictures import goal_html, state_html
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.description.mjcf import build_mjcf
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene

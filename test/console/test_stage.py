@@ -23,7 +23,7 @@ from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.record.events import TaskEvent, begin
 from safegen_ros.record.history import task_record
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.description.mjcf import legend
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.verdict import Category, Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.cells import choose_cell
+from safegen_ros.goals.request import choose_cell
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 

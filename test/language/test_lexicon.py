@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import PddlError
-from safegen_ros.language import vocabulary
-from safegen_ros.language.lexicon import Phrasing, lexicon
-from safegen_ros.language.vocabulary import Vocabulary, Wording
+from safegen_ros.language.lexicon import Phrasing, Vocabulary, Wording, lexicon
 from safegen_ros.pddl.model import Domain
 from safegen_ros.pddl.reader import read_domain
 
@@ -21,7 +19,7 @@ DOMAIN = '(define (domain d) (:predicates (stored ?x ?y)) (:action a :effect ())
 @pytest.fixture
 def domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Domain:
     found = Vocabulary(Wording({}, {}), ('d',), tmp_path / 'lexicon.yaml')
-    monkeypatch.setattr(vocabulary, '_sources', [lambda domain: found])
+    monkeypatch.setattr('safegen_ros.language.lexicon._sources', [lambda domain: found])
     return read_domain(DOMAIN)
 
 

@@ -15,7 +15,7 @@ from support import strategies
 from typer.testing import CliRunner
 
 from safegen_ros.cli.main import app
-from safegen_ros.lint.engine import lint
+from safegen_ros.lint import lint
 from safegen_ros.lint.findings import LintFinding
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import domain_text, problem_text

@@ -22,7 +22,7 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli import operator as operator_verbs
 from safegen_ros.cli import stack_status
 from safegen_ros.client import Client
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin

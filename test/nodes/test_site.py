@@ -26,7 +26,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.approval import Approver, plan_digest
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions
 from safegen_ros.ros.calls import wait_for

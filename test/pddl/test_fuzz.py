@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support import strategies
 
 from safegen_ros.errors import PddlError, PlanFormatError
-from safegen_ros.lint.engine import lint
+from safegen_ros.lint import lint
 from safegen_ros.pddl.diagnostics import MAX_ERRORS
 from safegen_ros.pddl.extract import extract_plan
 from safegen_ros.pddl.model import Problem

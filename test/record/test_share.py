@@ -36,8 +36,8 @@ from safegen_ros.record.events import (
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present import share
+from safegen_ros.record.present.report import summary
 from safegen_ros.record.present.share import share_html, write_share
-from safegen_ros.record.present.summary import summary
 from safegen_ros.record.present.telling import RunFact
 from safegen_ros.record.run import (
     AnswerRecord,

@@ -19,22 +19,22 @@ from safegen_ros.benchmarks.speed.twin import build_towers
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.arms.mycobot_280 import (
+    FINGER_JOINTS,
+    HALF_WIDTH,
+    MAX_OPENING,
+    MYCOBOT_280,
+    STROKE,
+    finger_positions,
+    opening_of,
+    percent_of,
+)
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.description.mjcf import build_mjcf
 from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.firmware import Firmware
-from safegen_ros.robot.gripper import (
-    FINGER_JOINTS,
-    HALF_WIDTH,
-    MAX_OPENING,
-    STROKE,
-    finger_positions,
-    opening_of,
-    percent_of,
-)
 from safegen_ros.robot.mycobot import effectors
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import AdaptiveGripper, check_tool

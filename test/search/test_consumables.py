@@ -14,7 +14,7 @@ from support import exhaustive, strategies
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget, Unsolvable
-from safegen_ros.search.consumables import Consumables
+from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.task import SearchTask

@@ -15,8 +15,7 @@ from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget, Unsolvable
-from safegen_ros.search.consumables import Consumables
-from safegen_ros.search.cuts import CutFinder
+from safegen_ros.search.cuts import Consumables, CutFinder
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.rules import assume, follows, negation, regress

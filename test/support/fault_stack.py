@@ -18,7 +18,7 @@ from safegen_ros.benchmarks.stack.emulated_site import EmulatedSite
 from safegen_ros.benchmarks.stack.loopback_ssh import has_sshd
 from safegen_ros.client import Client
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.sync import Closing

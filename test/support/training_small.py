@@ -14,7 +14,7 @@ import yaml
 
 from safegen_ros.datasets.pddl3.rows import Row, Split, is_test_class
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.domains.difficulty import difficulty
+from safegen_ros.tasks.pddl3.domains.check import difficulty
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 
 BUCKETS = ('easy', 'medium', 'hard')

@@ -16,7 +16,7 @@ from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import constraint_text
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.cell.rehearsal import rehearse
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text

@@ -15,7 +15,7 @@ from support.training_small import reports, train, write_recipe
 from safegen_ros.datasets.boxnet.lessons import load_lessons, write_lessons
 from safegen_ros.datasets.workers import local_workers
 from safegen_ros.paths import data_path
-from safegen_ros.tasks.boxnet.styles import MapStyle, style_of
+from safegen_ros.tasks.boxnet.prompts import MapStyle, style_of
 
 TINY = {'width': 32, 'layers': 1, 'heads': 2, 'mlp': 64, 'compiled': False}
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from support import strategies, temporal
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.lint.engine import lint
+from safegen_ros.lint import lint
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.model import Action, And, AtomFormula, Constraint, Problem

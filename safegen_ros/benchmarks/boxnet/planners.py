@@ -28,8 +28,8 @@ from safegen_ros.llm.backend import Backend, Cancelled, Sampling
 from safegen_ros.tasks.boxnet.findings import COLLISION, INCOMPLETE, UNREACHABLE, Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism
 from safegen_ros.tasks.boxnet.planner import FULL, PlannerOptions, plan_with_model
+from safegen_ros.tasks.boxnet.prompts import Style
 from safegen_ros.tasks.boxnet.reward import reward
-from safegen_ros.tasks.boxnet.styles import Style
 from safegen_ros.verdict import Category
 
 RUNS = 'runs.jsonl'

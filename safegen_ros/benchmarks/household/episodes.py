@@ -4,20 +4,24 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 from typing import Any
 
 from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, Tally
-from safegen_ros.benchmarks.measurement import Notify, silent
+from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, silent, timed
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.tasks.household.episode import Agent, Episode
+from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
+from safegen_ros.tasks.household.episode import Agent, Episode, run_episode
 from safegen_ros.tasks.household.react import ReactAgent
 from safegen_ros.tasks.household.runs import RunOptions, play
+from safegen_ros.tasks.household.scenes import load_scene
 from safegen_ros.tasks.household.scripted import GoalAgent, RandomAgent
-from safegen_ros.tasks.household.tasks import HouseholdTask
-from safegen_ros.tasks.household.world import SETTINGS
+from safegen_ros.tasks.household.tasks import HouseholdTask, clean_tasks
+from safegen_ros.tasks.household.transitions import step
+from safegen_ros.tasks.household.world import SETTINGS, Setting
 
 PAPER_TASKS = 25
 PAPER_RUNS = 3
@@ -255,3 +259,36 @@ def _paper_line(table: int, case: str, whose: str, told: tuple[float, ...]) -> L
     csr, csr_sd, gsr, gsr_sd = told
     more = {'CSR sd': csr_sd, 'GSR': gsr, 'GSR sd': gsr_sd}
     return Line(f'table {table}', case, whose, Figures(PAPER_TASKS * PAPER_RUNS, csr, {}, more))
+
+
+def measure_speed(steps: int = 20_000, seed: int = 0) -> Report:
+    """Times steps of the world, which are actions by chance, and a sweep by the oracle."""
+    chance = random.Random(seed)  # noqa: S311
+    world = load_scene('kitchen-1', Setting(partial=False))
+    names = sorted(world.things)
+    verbs = [verb for verb in Verb if verb not in ENDINGS]
+    actions = [HouseholdAction(chance.choice(verbs), chance.choice(names)) for _ in range(steps)]
+
+    def walk() -> int:
+        here, done = world, 0
+        for action in actions:
+            here, feedback, _ = step(here, action)
+            done += feedback.success
+        return done
+
+    done, seconds = timed(walk)
+    tasks = clean_tasks().values()
+    episodes, sweep = timed(lambda: [run_episode(t, GoalAgent(careful=True)) for t in tasks])
+    mean = fmean(len(episode.moments) for episode in episodes)
+    return Report(
+        'household', {'steps': steps, 'seed': seed},
+        (
+            Measurement('steps of the world', steps / seconds, '1/s'),
+            Measurement('steps that the world does not refuse', done / seconds, '1/s'),
+            Measurement(
+                f'the {len(episodes)} tasks by the oracle', sweep, 's',
+                note=f'with observations, monitors and scores; {mean:.1f} actions each',
+            ),
+        ),
+        verb='bench household speed',
+    )  # fmt: skip

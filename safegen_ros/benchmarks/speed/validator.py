@@ -23,8 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.measurement import Measurement, Notify, Report, timed
-from safegen_ros.benchmarks.speed.corpus import Case, draw_cases, over_time
-from safegen_ros.benchmarks.speed.stress import large_plan, memory, queries
+from safegen_ros.benchmarks.speed.corpus import (
+    Case,
+    draw_cases,
+    large_plan,
+    memory,
+    over_time,
+    queries,
+)
 from safegen_ros.pddl.plan import Plan, forget_lines, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.tasks.pddl3.task import load_task

@@ -30,8 +30,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.channel import LocalChannel
 from safegen_ros.robot.arm import Sample
-from safegen_ros.robot.cell.grounding import Tool, ground
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import Tool, ground, initial_layout
 from safegen_ros.robot.cell.real import MyCobotCell
 from safegen_ros.robot.emulator.faults import KNOBS, ArmFault
 from safegen_ros.robot.scene import Scene

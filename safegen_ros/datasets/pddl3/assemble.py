@@ -21,7 +21,7 @@ from safegen_ros.datasets.pddl3.rows import PAIRS, SPLITS, Row, pair_files, pair
 from safegen_ros.datasets.pddl3.statistics import Statistics, examined
 from safegen_ros.datasets.pddl3.walk import Walk, block_store, walked
 from safegen_ros.datasets.workers import Workers
-from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds
+from safegen_ros.tasks.pddl3.domains.check import bucket, thresholds
 
 _SCRATCH = '.*.part'  # names of files that are not finished
 

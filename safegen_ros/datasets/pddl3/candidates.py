@@ -22,8 +22,7 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
-from safegen_ros.tasks.pddl3.domains.check import SolvedProblem, solved
-from safegen_ros.tasks.pddl3.domains.difficulty import difficulty
+from safegen_ros.tasks.pddl3.domains.check import SolvedProblem, difficulty, solved
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Size, SizeError
 from safegen_ros.tasks.pddl3.formats import FORMATS

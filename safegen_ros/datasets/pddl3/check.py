@@ -35,7 +35,7 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
-from safegen_ros.tasks.pddl3.domains.difficulty import bucket, difficulty
+from safegen_ros.tasks.pddl3.domains.check import bucket, difficulty
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify

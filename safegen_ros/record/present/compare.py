@@ -11,7 +11,7 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import duration_s, outcome_of
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.html import part
-from safegen_ros.record.present.summary import summary
+from safegen_ros.record.present.report import summary
 from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     step_text_words,

@@ -24,6 +24,7 @@ from safegen_ros.record.present.cards import MOST_RULES, attempt_html, steps_htm
 from safegen_ros.record.present.chart import chart_html, chart_of_run
 from safegen_ros.record.present.constraint_status import legend_html, lights_html, lights_observed
 from safegen_ros.record.present.pictures import film_html, goal_html, state_html
+from safegen_ros.record.present.report import moved, story, summary
 from safegen_ros.record.present.runs import (
     FrameSource,
     WorldFrame,
@@ -32,7 +33,6 @@ from safegen_ros.record.present.runs import (
     problem_of_attempt,
     run_files,
 )
-from safegen_ros.record.present.summary import moved, story, summary
 from safegen_ros.record.present.telling import result_word, timeline
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import KeptRun

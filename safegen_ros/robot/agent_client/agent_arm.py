@@ -25,8 +25,7 @@ from safegen_ros.robot.agent_client.agent_link import AgentLink
 from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
 from safegen_ros.robot.arm import ContactPair, Sample
 from safegen_ros.robot.arms.model import ArmModel, Joints, check_speed
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
-from safegen_ros.robot.gripper import MAX_OPENING
+from safegen_ros.robot.arms.mycobot_280 import MAX_OPENING, MYCOBOT_280
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
 from safegen_ros.robot.program import JointMove, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
 from safegen_ros.robot.strict_json import FieldError, Fields

@@ -15,6 +15,37 @@ import math
 from safegen_ros.robot.arms.family import ArmFamily
 from safegen_ros.robot.arms.model import TOOL_RADIUS, ArmModel, DhRow, Segment, along_dh
 
+#: Edges of the hull across the fingers' axis of motion first [m]; it ends where the fingers begin.
+HULL_SIZE = (0.094, 0.050)
+#: Edges of a finger: along the axis of motion, across it, and along the tool [m].
+FINGER_SIZE = (0.006, 0.018, 0.044)
+#: Joints of the fingers in URDF, MJCF and joint states; 0 is closed, `STROKE` is open [m].
+FINGER_JOINTS = ('finger_left', 'finger_right')
+#: Way of each finger from closed to open [m].
+STROKE = 0.023
+#: Distance between the open fingers [m].
+MAX_OPENING = 2 * STROKE
+#: Edges of the blocks that it can hold, from and to [m] (vendor's parameter sheet).
+GRIP_RANGE = (0.020, 0.045)
+#: The tool is never narrower than this from its axis, open or closed [m].
+HALF_WIDTH = max(HULL_SIZE[0] / 2, MAX_OPENING / 2 + FINGER_SIZE[0])
+
+
+def opening_of(percent: float) -> float:
+    """Distance between the fingers [m] at an opening as the firmware gives it [%]."""
+    return MAX_OPENING * percent / 100
+
+
+def percent_of(opening: float) -> float:
+    """The opening as the firmware gives it [%], for a distance between the fingers [m]."""
+    return 100 * opening / MAX_OPENING
+
+
+def finger_positions(opening: float | None) -> dict[str, float]:
+    """Positions of the finger joints [m] by name; none where there is no opening to be had."""
+    return {} if opening is None else dict.fromkeys(FINGER_JOINTS, opening / 2)
+
+
 _QUARTER = math.pi / 2
 _ROWS = (
     DhRow(0.13122, 0.0, _QUARTER, 0.0),

@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot import skills
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, Sample, World
-from safegen_ros.robot.cell.grounding import EXACT, Tolerance, Tool, difference, ground, text_of
-from safegen_ros.robot.cell.layout import free_slot, initial_layout
-from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.pose import Pose, planar_distance
+from safegen_ros.robot.cell.grounding import (
+    EXACT,
+    Tolerance,
+    Tool,
+    difference,
+    free_slot,
+    ground,
+    initial_layout,
+    text_of,
+)
+from safegen_ros.robot.pose import KeepOut, Pose, planar_distance
 from safegen_ros.robot.program import ProgramArm, Recorder
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.skills import Target

@@ -18,8 +18,7 @@ from safegen_ros.robot.cell.grounding import EXACT, ground
 from safegen_ros.robot.cell.observed import NOWHERE, STILL_HOLDS, AssumedWorld, PerceivedWorld
 from safegen_ros.robot.cell.perception import Perception
 from safegen_ros.robot.cell.settings import TRANSPORTS, ArmSettings
-from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.pose import KeepOut, Pose
 from safegen_ros.robot.scene import Scene
 
 if TYPE_CHECKING:

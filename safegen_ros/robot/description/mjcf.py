@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from safegen_ros.robot.arms.model import JOINT_NAMES, ArmModel, Link, Segment
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
 from safegen_ros.robot.description.mjcf_tools import add_tool, add_tool_control, numbers
-from safegen_ros.robot.gripper import FINGER_JOINTS
-from safegen_ros.robot.keep_out import KeepOut
-from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.pose import KeepOut, Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 
 TIMESTEP = 0.002

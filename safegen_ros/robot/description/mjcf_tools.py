@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
 from safegen_ros.robot.arms.model import PAD_SIZE, TOOL_RADIUS
-from safegen_ros.robot.gripper import FINGER_JOINTS, FINGER_SIZE, HULL_SIZE, STROKE
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS, FINGER_SIZE, HULL_SIZE, STROKE
 from safegen_ros.robot.scene import GRIPPER, Scene
 
 PAD_GEOM = 'pad'

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from safegen_ros.robot.arms.model import JOINT_NAMES, TOOL_RADIUS, Link, Segment, Vector
-from safegen_ros.robot.gripper import FINGER_JOINTS, FINGER_SIZE, HULL_SIZE, STROKE
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS, FINGER_SIZE, HULL_SIZE, STROKE
 from safegen_ros.robot.scene import GRIPPER, Scene, load_scene
 
 _VISUAL, _COLLISION = _ROLES = ('visual', 'collision')

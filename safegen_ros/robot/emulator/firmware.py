@@ -14,9 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from safegen_ros.robot.arms.model import Joints
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280, opening_of, percent_of
 from safegen_ros.robot.emulator.motion import MOVING_ANGLE, Trajectory, coords_of, joints_for
-from safegen_ros.robot.gripper import opening_of, percent_of
 from safegen_ros.robot.mycobot.effectors import PUMP_PIN
 from safegen_ros.robot.mycobot.frames import Frame, FrameCommand, pack, unpack
 from safegen_ros.robot.twin.twin import TICK, MujocoTwin

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm, ContactPair, Sample
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
-from safegen_ros.robot.gripper import opening_of
+from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280, opening_of
 from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
 from safegen_ros.robot.mycobot.readings import (
     POLL,

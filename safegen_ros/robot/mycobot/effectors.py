@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.gripper import opening_of
+from safegen_ros.robot.arms.mycobot_280 import opening_of
 from safegen_ros.robot.scene import GRIPPER, SUCTION, Scene
 from safegen_ros.sync import Deadline
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import TABLE, ContactPair
-from safegen_ros.robot.keep_out import KeepOut
+from safegen_ros.robot.pose import KeepOut
 
 #: Penetration from which an unexpected contact counts [m]; resting contacts stay below it.
 PENETRATION = 1e-4

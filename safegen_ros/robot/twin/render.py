@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
 from safegen_ros.robot.description.mjcf import CAMERA, block_geom
-from safegen_ros.robot.gripper import FINGER_JOINTS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.twin.looks import Frame, captioned, dressed

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair, Sample
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS, MAX_OPENING, STROKE
 from safegen_ros.robot.description.mjcf import (
     TABLE_GEOM,
     TIMESTEP,
@@ -28,7 +29,6 @@ from safegen_ros.robot.description.mjcf import (
     keep_out_geom,
 )
 from safegen_ros.robot.description.mjcf_tools import FINGERS_ACTUATOR, SUCTION_ACTUATOR, TOOL_GEOMS
-from safegen_ros.robot.gripper import FINGER_JOINTS, MAX_OPENING, STROKE
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.twin.contacts import Collision, CollisionError, Contact, ContactRules

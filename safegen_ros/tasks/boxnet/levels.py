@@ -19,8 +19,14 @@ from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, state_of
 from safegen_ros.tasks.boxnet.model import State, Step, Task, observation
 from safegen_ros.tasks.boxnet.planner import constrained_plans
-from safegen_ros.tasks.boxnet.prompts import feedback, step_prompt
-from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style, style_of
+from safegen_ros.tasks.boxnet.prompts import (
+    ChatStyle,
+    MapStyle,
+    Style,
+    feedback,
+    step_prompt,
+    style_of,
+)
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, take_step, verify_step
 from safegen_ros.tasks.context import (
     ChatSetup,

@@ -38,7 +38,7 @@ from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible, MaskedPlan, MoveMask
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
-from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, Style
+from safegen_ros.tasks.boxnet.prompts import ChatStyle, MapStyle, Style
 from safegen_ros.tasks.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
 from safegen_ros.tasks.context import ChatSetup
 from safegen_ros.verdict import Verdict

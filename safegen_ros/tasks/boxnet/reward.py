@@ -22,7 +22,7 @@ from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
 from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, verify, verify_step
-from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text
+from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json
 
 FORM = 0.1
 SOLVED = 1.0
@@ -92,7 +92,7 @@ def text_reward(task: Mapping[str, Any], completion: str) -> float:
 def word_reward(task: Mapping[str, Any], completion: str) -> float:
     """The reward of an answer in `words`; otherwise as `text_reward`."""
     found = task_of(json.dumps(task['map']), 'task')
-    return _worth(found, task, answer_text(completion, found, task['mode']))
+    return _worth(found, task, answer_in_json(completion, found, task['mode']))
 
 
 def _worth(found: Task, task: Mapping[str, Any], answer: str) -> float:

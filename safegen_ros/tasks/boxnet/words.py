@@ -83,7 +83,7 @@ def move_words(task: Task, state: State, move: Move) -> list[str]:
     return [*words, _CARRY if move.carry else _GO]
 
 
-def answer_text(text: str, task: Task, mode: str) -> str:
+def answer_in_json(text: str, task: Task, mode: str) -> str:
     """The words of an answer in the form that the verifier reads, with robots by their names.
 
     Args:

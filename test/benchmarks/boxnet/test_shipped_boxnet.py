@@ -16,7 +16,7 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.model import Task
 from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, PlannerOptions, plan_with_model
-from safegen_ros.tasks.boxnet.styles import style_of
+from safegen_ros.tasks.boxnet.prompts import style_of
 
 MODEL = data_path('models/safegen-boxnet-mini')
 TASKS = [

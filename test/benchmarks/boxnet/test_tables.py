@@ -28,8 +28,8 @@ from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE
 from safegen_ros.datasets.boxnet.recipe import Block, Split
 from safegen_ros.datasets.boxnet.rows import BoxNetRow, make_rows
 from safegen_ros.llm.backend import Completion, Message, Sampling
+from safegen_ros.tasks.boxnet.prompts import MapStyle
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
-from safegen_ros.tasks.boxnet.styles import MapStyle
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
 SIZES = (3, 2), (2, 2)

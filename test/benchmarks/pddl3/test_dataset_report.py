@@ -22,7 +22,7 @@ from safegen_ros.benchmarks.pddl3.dataset_report import (
 from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.statistics import BARE_NEW, load_statistics, longer_rows
 from safegen_ros.paths import data_path
-from safegen_ros.tasks.pddl3.domains.difficulty import bucket, thresholds
+from safegen_ros.tasks.pddl3.domains.check import bucket, thresholds
 
 STATISTICS = load_statistics(data_path('data/safegen-bench'))
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from safegen_ros.benchmarks.measurement import silent
-from safegen_ros.benchmarks.speed import stress, validator
+from safegen_ros.benchmarks.speed import corpus, validator
 from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
 from safegen_ros.benchmarks.speed.validator import measure
 from safegen_ros.tasks.pddl3.domains import kits
@@ -54,8 +54,8 @@ def test_without_unified_planning_the_figure_is_missing_and_not_made_up(
 
 
 def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stress, 'MIXED_PLANS', 150)
-    monkeypatch.setattr(stress, 'SETTLED_PLANS', 50)
+    monkeypatch.setattr(corpus, 'MIXED_PLANS', 150)
+    monkeypatch.setattr(corpus, 'SETTLED_PLANS', 50)
     kept: list[bytes] = []
     honest = Validator.verify
 
@@ -63,26 +63,26 @@ def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.Monkey
         kept.append(bytes(5_000))
         return honest(self, plan)
 
-    flat = next(stress.memory(cases[:1], silent)).value
+    flat = next(corpus.memory(cases[:1], silent)).value
     monkeypatch.setattr(Validator, 'verify', leaking)
-    leak = next(stress.memory(cases[:1], silent)).value
+    leak = next(corpus.memory(cases[:1], silent)).value
     assert flat is not None
     assert leak is not None
     assert 4_500 < leak - flat < 7_000
 
 
 def test_the_long_plan_is_as_long_as_it_says() -> None:
-    problem, plan = stress.large_task(Random(0))
+    problem, plan = corpus.large_task(Random(0))
     verdict = load_task(problem).verify(plan)
-    assert (verdict.category, verdict.plan_length) == (Category.SUCCESS, stress.LARGE_STEPS)
-    assert len(load_task(problem).problem.objects) == stress.LARGE_BLOCKS
+    assert (verdict.category, verdict.plan_length) == (Category.SUCCESS, corpus.LARGE_STEPS)
+    assert len(load_task(problem).problem.objects) == corpus.LARGE_BLOCKS
 
 
 @pytest.mark.nightly
 def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stress, 'MIXED_PLANS', 60)
-    monkeypatch.setattr(stress, 'SETTLED_PLANS', 30)
-    monkeypatch.setattr(stress, 'LARGE_STEPS', 400)
+    monkeypatch.setattr(corpus, 'MIXED_PLANS', 60)
+    monkeypatch.setattr(corpus, 'SETTLED_PLANS', 30)
+    monkeypatch.setattr(corpus, 'LARGE_STEPS', 400)
     monkeypatch.setattr(validator, '_ROUNDS', 1)
     up = validator.up_seconds
     monkeypatch.setattr(validator, 'up_seconds', lambda cases, notify: up(cases[:1], notify))
@@ -90,7 +90,7 @@ def test_every_figure_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {m.name: m for m in report.measurements}
     assert len(found) == len(report.measurements)
     targets = [m.target for m in report.measurements if m.target is not None]
-    assert targets == [150.0, 200.0, 100.0, 50.0, 1.0, stress.MOST_GROWTH_B]
+    assert targets == [150.0, 200.0, 100.0, 50.0, 1.0, corpus.MOST_GROWTH_B]
     for name, figure in found.items():
         if figure.value is None:
             assert (name, figure.note) == (

@@ -21,7 +21,7 @@ from safegen_ros.datasets.workers import HERE
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.domains.difficulty import bucket
+from safegen_ros.tasks.pddl3.domains.check import bucket
 from safegen_ros.tasks.pddl3.task import load_task
 
 FOLDER = data_path('data/safegen-bench')

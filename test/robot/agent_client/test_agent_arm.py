@@ -22,12 +22,11 @@ from safegen_ros.robot.agent.messages import SerialPort
 from safegen_ros.robot.agent_client import agent_arm
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.arm import Arm, Sample
-from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.arms.mycobot_280 import MAX_OPENING, MYCOBOT_280
 from safegen_ros.robot.arms.ur5e import UR5E
 from safegen_ros.robot.cell.real import MyCobotCell, connect_arm
 from safegen_ros.robot.cell.settings import ArmSettings
 from safegen_ros.robot.emulator.emulator import Emulator
-from safegen_ros.robot.gripper import MAX_OPENING
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.program import JointMove, Program, Recorder, ToolSwitch, Wait
 from safegen_ros.robot.scene import load_scene

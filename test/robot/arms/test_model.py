@@ -19,7 +19,7 @@ from safegen_ros.robot.arms.known import ARMS
 from safegen_ros.robot.arms.model import check_speed
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.cell.blocks import simulated_cell
-from safegen_ros.robot.keep_out import KeepOut
+from safegen_ros.robot.pose import KeepOut
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.contacts import CollisionError
 

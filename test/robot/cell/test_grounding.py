@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support.random_blocks import random_state
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.cell.grounding import Tool, ground
-from safegen_ros.robot.cell.layout import initial_layout
+from safegen_ros.robot.cell.grounding import Tool, ground, initial_layout
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from support.random_blocks import random_state, successors
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.cell.grounding import Tool, ground
-from safegen_ros.robot.cell.layout import free_slot, initial_layout
+from safegen_ros.robot.cell.grounding import Tool, free_slot, ground, initial_layout
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import load_scene
 

@@ -128,7 +128,7 @@ def test_the_core_of_the_robot_imports_without_mujoco():
     script = (
         'import sys; sys.modules["mujoco"] = None\n'
         'from safegen_ros.robot import arm, pose, scene, skills\n'
-        'from safegen_ros.robot.cell import blocks, grounding, layout, observed\n'
+        'from safegen_ros.robot.cell import blocks, grounding, observed\n'
         'from safegen_ros.robot.description import urdf\n'
         'from safegen_ros.robot.twin import contacts\n'
         'from safegen_ros.robot.mycobot import driver, effectors\n'

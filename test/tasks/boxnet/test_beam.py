@@ -20,9 +20,8 @@ from safegen_ros.tasks.boxnet.beam import MoveBeam
 from safegen_ros.tasks.boxnet.decoding_mask import MoveMask
 from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.planner import BEAM, FULL, HELD, NEXT, PlannerOptions, plan_with_model
-from safegen_ros.tasks.boxnet.prompts import EXAMPLE
+from safegen_ros.tasks.boxnet.prompts import EXAMPLE, style_of
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
-from safegen_ros.tasks.boxnet.styles import style_of
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 

@@ -17,7 +17,7 @@ from safegen_ros.tasks.boxnet.model import State, Task
 from safegen_ros.tasks.boxnet.prompts import EXAMPLE
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.verifier import take_step, verify, verify_step
-from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_text, answer_words
+from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json, answer_words
 
 SOME = [
     task
@@ -45,7 +45,7 @@ def test_words_by_chance_are_a_safe_plan_without_a_state_twice(task: Task) -> No
         ended = text.may_end()
         while said and said[-1] not in ('go', 'take'):
             said.pop()  # what was cut off
-        found = verify(task, answer_text(' '.join(said), task, WHOLE))
+        found = verify(task, answer_in_json(' '.join(said), task, WHOLE))
         assert found.finding is (Finding.OK if ended else Finding.INCOMPLETE)
         assert len(set(found.states)) == len(found.states)
 
@@ -76,7 +76,7 @@ def test_a_next_step_leads_to_a_new_state() -> None:
     for seed in range(6):
         text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, (there,), whole=False)
         said = ' '.join(said_by_chance(text, Random(seed), 99))
-        found = verify_step(EXAMPLE, EXAMPLE.start, answer_text(said, EXAMPLE, NEXT_STEP))
+        found = verify_step(EXAMPLE, EXAMPLE.start, answer_in_json(said, EXAMPLE, NEXT_STEP))
         assert found.verdict.ok
         assert found.states[-1] not in (there, EXAMPLE.start)
 

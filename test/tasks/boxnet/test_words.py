@@ -18,14 +18,13 @@ from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import Task
 from safegen_ros.tasks.boxnet.optimal import solve
-from safegen_ros.tasks.boxnet.prompts import EXAMPLE, full_prompt
+from safegen_ros.tasks.boxnet.prompts import EXAMPLE, ChatStyle, MapStyle, full_prompt, style_of
 from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask
-from safegen_ros.tasks.boxnet.styles import ChatStyle, MapStyle, style_of
 from safegen_ros.tasks.boxnet.verifier import judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import (
     NEXT_STEP,
     WHOLE,
-    answer_text,
+    answer_in_json,
     answer_words,
     map_words,
 )
@@ -43,12 +42,14 @@ SOME = [
 @pytest.mark.parametrize('task', [EXAMPLE, *SOME], ids=lambda task: task.id)
 def test_a_plan_comes_back_from_its_words_as_it_was(task: Task) -> None:
     plan = solve(task).plan
-    found = verify(task, answer_text(' '.join(answer_words(task, task.start, plan)), task, WHOLE))
+    found = verify(
+        task, answer_in_json(' '.join(answer_words(task, task.start, plan)), task, WHOLE)
+    )
     assert (found.verdict.ok, found.formatted) == (True, True)
     assert [sorted(step, key=lambda m: m.robot) for step in found.plan] == [*map(list, plan)]
     for at, state in enumerate(judge(task, plan).states[:-1]):
         said = ' '.join(answer_words(task, state, plan[at : at + 1]))
-        assert verify_step(task, state, answer_text(said, task, NEXT_STEP)).verdict.ok
+        assert verify_step(task, state, answer_in_json(said, task, NEXT_STEP)).verdict.ok
 
 
 def test_a_map_is_told_whole() -> None:
@@ -73,19 +74,19 @@ def test_a_map_is_told_whole() -> None:
     ],
 )
 def test_what_the_model_says_wrong_stays_wrong(words: list[str], finding: Finding) -> None:
-    assert verify(EXAMPLE, answer_text(' '.join(words), EXAMPLE, WHOLE)).finding is finding
+    assert verify(EXAMPLE, answer_in_json(' '.join(words), EXAMPLE, WHOLE)).finding is finding
 
 
 def test_each_move_tells_which_object_it_is_for_and_the_world_does_not_see_it() -> None:
     assert SAID[:7] == ['object0', 'base1,1', '1.25', '1.25', '0.25', '0.25', 'go']
-    text = answer_text(' '.join(SAID[:7]), EXAMPLE, NEXT_STEP)
+    text = answer_in_json(' '.join(SAID[:7]), EXAMPLE, NEXT_STEP)
     assert '<think> Robot 0 moves for Object 0. </think>' in text
-    without = answer_text(' '.join(SAID[1:7]), EXAMPLE, NEXT_STEP)
+    without = answer_in_json(' '.join(SAID[1:7]), EXAMPLE, NEXT_STEP)
     assert without.partition('</think>')[2] == text.partition('</think>')[2]
 
 
 def test_several_steps_are_no_next_step() -> None:
-    text = answer_text(' '.join(SAID), EXAMPLE, NEXT_STEP)
+    text = answer_in_json(' '.join(SAID), EXAMPLE, NEXT_STEP)
     assert verify_step(EXAMPLE, EXAMPLE.start, text).finding is Finding.UNPARSEABLE
 
 
@@ -95,7 +96,7 @@ def test_several_steps_are_no_next_step() -> None:
     st.sampled_from([WHOLE, NEXT_STEP]),
 )
 def test_whatever_is_said_there_is_a_verdict(words: list[str], mode: str) -> None:
-    text = answer_text(' '.join(words), EXAMPLE, mode)
+    text = answer_in_json(' '.join(words), EXAMPLE, mode)
     found = verify(EXAMPLE, text) if mode == WHOLE else verify_step(EXAMPLE, EXAMPLE.start, text)
     assert found.verdict.ok or found.fault is not None
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.language.vocabulary import Vocabulary
+from safegen_ros.language.lexicon import Vocabulary
 from safegen_ros.pddl.model import Domain
 from safegen_ros.tasks.pddl3.domains.folders import (
     contradiction,

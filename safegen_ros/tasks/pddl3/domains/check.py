@@ -10,13 +10,18 @@ for the reverse of the order of names, and that alone could be learned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from random import Random
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import AtomFormula, Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.tasks.pddl3.domains.kit import (
     DomainKit,
@@ -102,3 +107,113 @@ def _shuffled(problem: Problem, salt: str) -> Problem:
 
 def _mixed(rng: Random, values: Mapping[str, _T]) -> dict[str, _T]:
     return dict(rng.sample(list(values.items()), len(values)))
+
+
+Bucket = Literal['easy', 'medium', 'hard']
+
+_PERCENTILES = (40, 80)  # where medium and hard begin
+
+
+def difficulty(kit: DomainKit, problem: Problem) -> float:
+    """The score of a problem of a kit's domain, roughly the steps of a short safe plan."""
+    size = kit.measure(problem)
+    score = sum(kit.weights[name] * value for name, value in size.items())
+    return score + kit.goal_weight * _unmet(problem)
+
+
+def _unmet(problem: Problem) -> int:
+    """How many goals are not atoms that hold at the start."""
+    return sum(
+        not isinstance(goal, AtomFormula) or (goal.predicate, *goal.terms) not in problem.init
+        for goal in problem.goal_conjuncts()
+    )
+
+
+def thresholds(scores: Sequence[float]) -> tuple[float, float]:
+    """The scores up to which problems are easy and medium; those of different domains do not mix.
+
+    They are those that come nearest to leaving 40 % and 80 % of the problems below or at them:
+    many small problems have equal scores, and the percentiles could leave hardly any above.
+
+    Raises:
+        ValueError: there are no scores.
+    """
+    if not scores:
+        raise ValueError('no scores to take percentiles of')
+    counts = sorted(Counter(scores).items())
+    sums = list(accumulate(count for _, count in counts))
+    low, high = (
+        min(range(len(counts)), key=lambda n: abs(100 * sums[n] - percent * len(scores)))
+        for percent in _PERCENTILES
+    )
+    return counts[low][0], counts[high][0]
+
+
+def bucket(score: float, limits: tuple[float, float]) -> Bucket:
+    """Easy up to the first threshold, medium up to the second, else hard."""
+    place = sum(score > limit for limit in limits)
+    found: Bucket = get_args(Bucket)[place]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Spearman's rank correlation with the length of shortest safe plans, over some problems.
+
+    Attributes:
+        steps: mean length of their shortest plans.
+        score: correlation of the score of `difficulty`; None where all are equal.
+        size: likewise of the sum of the size parameters, of which the paper makes its score.
+    """
+
+    domain: str
+    problems: int
+    steps: float
+    score: float | None
+    size: float | None
+
+
+def correlation(
+    kit: DomainKit,
+    problems: int,
+    seed: int,
+    solve: Solve,
+    notify: Callable[[], None] = lambda: None,
+) -> Correlation:
+    """Correlations over problems of all families, of the sizes that are drawn when none is given.
+
+    Raises:
+        SafegenError: the planner gave up.
+    """
+    lengths, scores, sizes = [], [], []
+    for number in range(seed, seed + problems):
+        generated = kit.problem(number)
+        lengths.append(len(solve(generated.problem)))
+        scores.append(difficulty(kit, generated.problem))
+        sizes.append(sum(generated.size.values()))
+        notify()
+    return Correlation(
+        kit.name,
+        problems,
+        float(np.mean(lengths)),
+        spearman(scores, lengths),
+        spearman(sizes, lengths),
+    )
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's rank correlation, in [-1, 1]; equal values share the mean of their ranks.
+
+    Returns:
+        The correlation; None where all values of one row are equal.
+    """
+    first, second = (ranks - ranks.mean() for ranks in (_ranks(one), _ranks(other)))
+    spread = np.sqrt((first @ first) * (second @ second))
+    return float(first @ second / spread) if spread else None
+
+
+def _ranks(values: Sequence[float]) -> npt.NDArray[np.float64]:
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks: npt.NDArray[np.float64] = (ends - (counts - 1) / 2)[places]
+    return ranks

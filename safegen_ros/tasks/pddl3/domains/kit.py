@@ -16,7 +16,7 @@ from itertools import product
 from random import Random
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.language.vocabulary import Wording
+from safegen_ros.language.lexicon import Wording
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_problem

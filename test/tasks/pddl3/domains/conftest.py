@@ -12,7 +12,7 @@ import pytest
 
 from safegen_ros.tasks.pddl3 import domains
 from safegen_ros.tasks.pddl3.domains import folders
-from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
+from safegen_ros.tasks.pddl3.domains.inspection import new_domain
 
 CACHED = (domains.kits, domains.domain_files, domains.builtin_domain, folders.folder_domain)
 

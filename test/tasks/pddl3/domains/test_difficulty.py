@@ -8,7 +8,7 @@ import pytest
 from support.breadth_first import solve
 
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.domains.difficulty import (
+from safegen_ros.tasks.pddl3.domains.check import (
     bucket,
     correlation,
     difficulty,

@@ -40,7 +40,7 @@ def _spoil(folder: Path, name: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding='utf-8')
 
 
-KIT, PDDL, WORDS = '__init__.py', 'domain.pddl', 'wording.py'
+KIT, PDDL = '__init__.py', 'domain.pddl'
 DRAW, FAMILIES = 'problems.py', 'families.py'
 
 SPOILT = [
@@ -69,21 +69,21 @@ SPOILT = [
     (KIT, "'things': 0.25", "'things': float('nan')", "weights: that of 'things' is nan: use a"),
     (KIT, '=3.25', "=float('inf')", 'goal_weight: it is inf: use a number of steps'),
     # Words.
-    (WORDS, "'holding'", "'carrying'", "wording of 'carrying': the domain has no such predicate"),
-    (WORDS, 'lies at {1}', 'lies there', r'with 2 arguments: it needs \{0\} \{1\}, once'),
-    (WORDS, 'hand is empty', 'hand {0} is empty', 'with 0 arguments: it needs no slot, once'),
-    (WORDS, 'hand is empty', 'hand is open and empty', "holds 'and', which joins facts: use other"),
-    (WORDS, '{0} lies at', "{0}s place is", r"holds '\{0\}s': use plain words, and \{0\}"),
-    (WORDS, 'the robot is not at {0}', 'the robot is at {0}',
+    (KIT, "'holding'", "'carrying'", "wording of 'carrying': the domain has no such predicate"),
+    (KIT, 'lies at {1}', 'lies there', r'with 2 arguments: it needs \{0\} \{1\}, once'),
+    (KIT, 'hand is empty', 'hand {0} is empty', 'with 0 arguments: it needs no slot, once'),
+    (KIT, 'hand is empty', 'hand is open and empty', "holds 'and', which joins facts: use other"),
+    (KIT, '{0} lies at', "{0}s place is", r"holds '\{0\}s': use plain words, and \{0\}"),
+    (KIT, 'the robot is not at {0}', 'the robot is at {0}',
      "wording of 'robot-at': 'the robot is at .0.' reads like 'the robot is at .0.'"),
-    (WORDS, "'place': (", "'spot': (", "noun for 'spot': the domain has no such thing: use object"),
-    (WORDS, "'things'", "'small things'", "'small things' is not one plain word in small letters"),
-    (WORDS, "('object', 'objects')", "('thing', 'objects')", "'thing' is that for 'thing' too"),
-    (WORDS, 'facts={', "kinds={'thing-at': ('a', 'b')},\n    facts={",
+    (KIT, "'place': (", "'spot': (", "noun for 'spot': the domain has no such thing: use object"),
+    (KIT, "'things'", "'small things'", "'small things' is not one plain word in small letters"),
+    (KIT, "('object', 'objects')", "('thing', 'objects')", "'thing' is that for 'thing' too"),
+    (KIT, 'facts={', "kinds={'thing-at': ('a', 'b')},\n    facts={",
      "wording: kind 'thing-at' is not of one argument: use one of robot-at holding"),
-    (WORDS, 'facts={', "distinct=('holding', 'thing'),\n    facts={",
+    (KIT, 'facts={', "distinct=('holding', 'thing'),\n    facts={",
      "distinct: 'holding' is not a predicate of two arguments: use one of thing-at"),
-    (WORDS, 'facts={', "distinct=('thing-at', 'thing'),\n    facts={",
+    (KIT, 'facts={', "distinct=('thing-at', 'thing'),\n    facts={",
      "distinct: 'thing' is not among the kinds: use none"),
     # Families.
     (KIT, 'families=FAMILIES', 'families={}', 'families: there are none: add one'),
@@ -108,7 +108,7 @@ SPOILT = [
     (FAMILIES, 'robot.deliver(leaving)\n', '\n', "'never-together', seed .: the witness fails"),
     (FAMILIES, 'within {len(robot.steps)}', 'within {len(robot.steps) + 99}',
      "'express', seed 0: courier: none of .* random problems .* has room for the constraints"),
-    (WORDS, '{0} lies at {1}', '{0} is the same as {1}', 'english is (not )?read back'),
+    (KIT, '{0} lies at {1}', '{0} is the same as {1}', 'english is (not )?read back'),
 ]  # fmt: skip
 
 
@@ -138,11 +138,11 @@ def test_no_folder_is_in_order_while_another_one_cannot_be_loaded(courier: Path)
 def test_what_can_be_done_without_is_noted(courier: Path) -> None:
     _spoil(
         courier,
-        WORDS,
+        KIT,
         "        'holding': ('the robot holds {0}', 'the robot does not hold {0}'),",
         '',
     )
-    _spoil(courier, WORDS, "        'place': ('place', 'places'),\n", '')
+    _spoil(courier, KIT, "        'place': ('place', 'places'),\n", '')
     summary = '    """A certain thing is delivered within a number of steps."""\n'
     _spoil(courier, FAMILIES, summary, '')
     found = _found()

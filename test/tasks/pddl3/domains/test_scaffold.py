@@ -11,15 +11,15 @@ import pytest
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.language.english import to_english
-from safegen_ros.tasks.pddl3.domains import kits, scaffold
+from safegen_ros.tasks.pddl3.domains import inspection, kits
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders
-from safegen_ros.tasks.pddl3.domains.scaffold import new_domain
+from safegen_ros.tasks.pddl3.domains.inspection import new_domain
 from safegen_ros.tasks.pddl3.task import load_task
 
 
 def test_a_fresh_folder_is_found_and_used_like_any_other(courier: Path) -> None:
     assert {path.name for path in courier.iterdir()} >= {
-        'domain.pddl', '__init__.py', 'problems.py', 'families.py', 'wording.py', 'test_domain.py',
+        'domain.pddl', '__init__.py', 'problems.py', 'families.py', 'test_domain.py',
     }  # fmt: skip
     assert not any('_template' in path.read_text() for path in courier.glob('*.*'))
     assert domain_folders()['courier'] == courier
@@ -36,7 +36,7 @@ def test_two_domains_with_the_same_predicates_keep_their_own_words(
     own_directory: Path, courier: Path
 ) -> None:
     other = new_domain('porter', own_directory)
-    words = other / 'wording.py'
+    words = other / '__init__.py'
     words.write_text(words.read_text().replace('the hand is empty', 'the porter carries nothing'))
     kits.cache_clear()
     told = [to_english(kits()[name].problem(1).problem) for name in ('courier', 'porter')]
@@ -54,7 +54,7 @@ def test_a_name_that_is_no_identifier_is_refused(own_directory: Path, name: str)
     assert list(own_directory.iterdir()) == []
 
 
-@pytest.mark.parametrize('name', ['ferry', 'grippers', 'kit', 'scaffold'])
+@pytest.mark.parametrize('name', ['ferry', 'grippers', 'kit', 'inspection'])
 def test_a_name_that_is_taken_is_refused(own_directory: Path, name: str) -> None:
     with pytest.raises(SafegenError, match=f'the name {name!r} is taken: choose another one'):
         new_domain(name, own_directory)
@@ -102,7 +102,7 @@ def test_an_installed_package_asks_for_a_directory(
 ) -> None:
     installed = tmp_path / 'site-packages/safegen_ros/tasks/pddl3/domains'
     installed.mkdir(parents=True)
-    monkeypatch.setattr(scaffold, '_TEMPLATE', installed / '_template')
+    monkeypatch.setattr(inspection, '_TEMPLATE', installed / '_template')
     with pytest.raises(SafegenError) as caught:
         new_domain('courier')
     assert re.search(

@@ -17,8 +17,7 @@ from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
-from safegen_ros.tasks.pddl3.prompts.normal import MAX_PARTS
-from safegen_ros.tasks.pddl3.prompts.slots import slotted
+from safegen_ros.tasks.pddl3.prompts.slots import MAX_PARTS, slotted
 from safegen_ros.verify.validator import verify
 
 

@@ -2,10 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """_template: a robot with one hand carries things between places."""
 
+from safegen_ros.language.lexicon import Wording
 from safegen_ros.tasks.pddl3.domains._template.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains._template.problems import direct_steps, draw, measure
-from safegen_ros.tasks.pddl3.domains._template.wording import WORDING
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter
+
+WORDING = Wording(
+    nouns={
+        'place': ('place', 'places'),
+        'thing': ('thing', 'things'),
+        'object': ('object', 'objects'),
+    },
+    facts={
+        'robot-at': ('the robot is at {0}', 'the robot is not at {0}'),
+        'thing-at': ('{0} lies at {1}', '{0} does not lie at {1}'),
+        'hand-empty': ('the hand is empty', 'the hand is not empty'),
+        'holding': ('the robot holds {0}', 'the robot does not hold {0}'),
+    },
+    steps={
+        'go': 'go from {0} to {1}',
+        'take': 'take {0} at {1}',
+        'put': 'put {0} down at {1}',
+    },
+)
+"""The words of this domain."""
+
 
 KIT = DomainKit(
     name='_template',

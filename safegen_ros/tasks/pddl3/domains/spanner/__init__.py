@@ -2,10 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spanner: a worker collects spanners on a one-way walk and tightens the nuts at its end."""
 
+from safegen_ros.language.lexicon import Wording
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeParameter, SizeRule
 from safegen_ros.tasks.pddl3.domains.spanner.families import FAMILIES
 from safegen_ros.tasks.pddl3.domains.spanner.problems import direct_steps, draw, measure
-from safegen_ros.tasks.pddl3.domains.spanner.wording import WORDING
+
+WORDING = Wording(
+    nouns={
+        'man': ('worker', 'workers'),
+        'nut': ('nut', 'nuts'),
+        'spanner': ('spanner', 'spanners'),
+        'location': ('location', 'locations'),
+        'locatable': ('thing', 'things'),
+        'object': ('object', 'objects'),
+    },
+    facts={
+        'at': ('{0} is at {1}', '{0} is not at {1}'),
+        'carrying': ('{0} carries {1}', '{0} does not carry {1}'),
+        'useable': ('{0} can be used', '{0} cannot be used'),
+        'link': ('a path leads from {0} to {1}', 'no path leads from {0} to {1}'),
+        'tightened': ('{0} is tight', '{0} is not tight'),
+        'loose': ('{0} is loose', '{0} is not loose'),
+    },
+    steps={
+        'walk': 'have {2} walk from {0} to {1}',
+        'pickup_spanner': 'have {2} pick up {1} at {0}',
+        'tighten_nut': 'have {2} tighten {3} with {1} at {0}',
+    },
+)
+"""The words of this domain."""
+
 
 KIT = DomainKit(
     name='spanner',

@@ -18,7 +18,7 @@ from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.search.budget import Budget, SearchLimit
-from safegen_ros.search.consumables import Consumables
+from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
