@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""One supervised node: its process group, its output, its interface in the graph, its end."""
+"""One supervised node: its process group, output, interface and end; what is told of it."""
 
 from __future__ import annotations
 

@@ -18,12 +18,11 @@ import mujoco
 import numpy as np
 
 from safegen_ros.cells.mjcf import DAMPING, TIMESTEP
-from safegen_ros.cells.motion import Errand, MotionPlanner, Way, errand
-from safegen_ros.cells.physics import fault_of
+from safegen_ros.cells.motion import Errand, MotionPlanner, Way, errand, fault_of
 from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
 from safegen_ros.robot.arms.family import Floats
-from safegen_ros.robot.twin.looks import Frame
+from safegen_ros.robot.twin.render import Frame
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point

@@ -15,8 +15,7 @@ from safegen_ros.cells.world import CellSample, CollisionWorld
 from safegen_ros.datasets.files import writing
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.arms.family import Floats
-from safegen_ros.robot.twin.looks import Frame
-from safegen_ros.robot.twin.render import Offscreen
+from safegen_ros.robot.twin.render import Frame, Offscreen
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT

@@ -135,9 +135,9 @@ def planetarium_speed(
     out: Out = None,
 ) -> None:
     """Time to read and compare two problems of the sizes of Planetarium."""
-    from safegen_ros.benchmarks.speed.planetarium import measure
+    from safegen_ros.benchmarks.speed.worlds import measure_planetarium
 
-    _run(lambda notify: measure(problems, seed, notify), out)
+    _run(lambda notify: measure_planetarium(problems, seed, notify), out)
 
 
 @boxnet.app.command('speed')
@@ -148,9 +148,9 @@ def boxnet_speed(
     out: Out = None,
 ) -> None:
     """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
-    from safegen_ros.benchmarks.speed.boxnet import measure
+    from safegen_ros.benchmarks.speed.worlds import measure_boxnet
 
-    _run(lambda notify: measure(tasks, checks, seed, notify), out)
+    _run(lambda notify: measure_boxnet(tasks, checks, seed, notify), out)
 
 
 @app.command()

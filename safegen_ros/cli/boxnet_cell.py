@@ -45,7 +45,7 @@ def _rules(depth: str) -> StepRules:
 
     if depth != 'physics':
         return ANALYTIC if depth == 'analytic' else KINEMATIC
-    from safegen_ros.cells.physics import Physics
+    from safegen_ros.cells.motion import Physics
 
     return Physics()
 

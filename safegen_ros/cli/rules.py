@@ -130,7 +130,7 @@ def _reader(model: str) -> Iterator[Read]:
     if not model:
         yield read_rules
         return
-    from safegen_ros.language.free_text import MAX_ATTEMPTS, ask_model
+    from safegen_ros.language.rule_files import MAX_ATTEMPTS, ask_model
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
 

@@ -29,7 +29,7 @@ from safegen_ros.record.history import (
 )
 from safegen_ros.record.present.cards import attempt_html, task_html
 from safegen_ros.record.present.compare import compare, compare_html
-from safegen_ros.record.present.pictures import film_html, goal_html
+from safegen_ros.record.present.pictures import film_html, goal_html, is_blocksworld
 from safegen_ros.record.present.runs import (
     WorldFrame,
     download,
@@ -38,7 +38,6 @@ from safegen_ros.record.present.runs import (
     problem_of_attempt,
 )
 from safegen_ros.record.present.share import share_html
-from safegen_ros.record.present.towers import is_blocksworld
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.arms.model import JOINT_NAMES

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from safegen_ros.console.widgets import put
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.present.towers import wanted_towers
+from safegen_ros.record.present.pictures import wanted_towers
 from safegen_ros.robot.arms.model import JOINT_NAMES, TOOL_RADIUS
 from safegen_ros.robot.arms.mycobot_280 import FINGER_SIZE, HULL_SIZE, MAX_OPENING
 from safegen_ros.robot.description.mjcf import legend

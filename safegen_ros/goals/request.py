@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a user asks a stack for: the task in the files, the options of the goal, perhaps a plan."""
+"""What a user asks a stack for: task, cell, options of the goal, perhaps a plan."""
 
 from __future__ import annotations
 

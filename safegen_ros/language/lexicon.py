@@ -24,6 +24,8 @@ from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.pddl.model import Domain
 
 
+# The domains belong to a room above this one, which has them found here (`add_source`). Any other
+# domain is spoken of by the names of its predicates.
 @dataclass(frozen=True, slots=True)
 class Wording:
     """The words of a domain.

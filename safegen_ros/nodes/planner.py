@@ -34,12 +34,11 @@ from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.clients import CurrentWorld, NotAsProved, RemoteExecutor, RemoteValidator
 from safegen_ros.nodes.goal_context import Goal, GoalContext, PlanContext, Result, RunContext
-from safegen_ros.nodes.models import LazyModels, open_model, sampling_of
 from safegen_ros.nodes.remote_rehearsal import RemoteRehearsal
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.nodes.stepwise import StepLink
-from safegen_ros.nodes.translation import Translator
+from safegen_ros.nodes.translation import LazyModels, Translator, open_model, sampling_of
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Progress, Verify, plan_with_levels

@@ -23,8 +23,7 @@ from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
 from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.twin.looks import Frame
-from safegen_ros.robot.twin.render import Renderer
+from safegen_ros.robot.twin.render import Frame, Renderer
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Poses as ROS has them: metres, and quaternions in the order x, y, z, w (REP 103)."""
+"""Poses as ROS has them (metres; quaternions x, y, z, w: REP 103); boxes that nothing may enter."""
 
 from __future__ import annotations
 

@@ -19,6 +19,10 @@ from safegen_ros.search.rules import AXIOM
 from safegen_ros.search.task import SearchTask
 
 
+# An atom that no action makes true is a supply: an action that needs it and makes it false can
+# happen once for it. Where every way to reach some goals uses a supply of one kind, as many must
+# be left as there are such goals; atoms of one predicate are a kind. The relaxed task, in which
+# nothing is used up, cannot see that: a spanner that tightens one nut tightens all of them there.
 class Consumables:
     """The goals of a task that need supplies."""
 

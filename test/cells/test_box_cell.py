@@ -6,24 +6,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from safegen_ros.benchmarks.boxnet.spatial import WHY, DepthCase, agreement, random_cases
 from safegen_ros.cells.box_cell import BoxCell, StepRefused
-from safegen_ros.cells.motion import rrt_connect
-from safegen_ros.cells.physics import Physics
+from safegen_ros.cells.box_twin import BoxTwin
+from safegen_ros.cells.motion import Physics, rrt_connect
 from safegen_ros.cells.pictures import draw_judged, write_film
 from safegen_ros.cells.world import CellSample, CollisionWorld
+from safegen_ros.cli.box_pictures import samples_of
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.paths import data_path
+from safegen_ros.record.mcap_reader import Recorded
 from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.cell.execution import ExecutionProgress, carry_out
 from safegen_ros.robot.twin import render
 from safegen_ros.tasks.boxnet.findings import Finding
+from safegen_ros.tasks.boxnet.goal import BoxnetGoal, read_goal
 from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.prompts import example
 from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify
+from safegen_ros.tasks.job import WorldJob
 
 TASK, PLAN = example()
 
@@ -212,3 +220,64 @@ def test_no_way_is_looked_for_to_where_nobody_can_be() -> None:
     low, high = np.full(2, -1.5), np.full(2, 1.5)
     assert rrt_connect(*ends, low, high, lambda point: bool(point[0] < 0.5), 0.05, 0) is None
     assert rrt_connect(*ends, low, high / 2, lambda point: True, 0.05, 0) is None
+
+
+@pytest.fixture(scope='module')
+def goal() -> BoxnetGoal:
+    path = data_path('examples/boxnet/mycobot_hand_over.json')
+    return read_goal(path.read_text(encoding='utf-8'), path.name)
+
+
+def test_all_arms_take_a_proved_plan_and_are_recorded(goal: BoxnetGoal) -> None:
+    steps = goal.steps_of(goal.solve(30.0))
+    kept: list[Recorded] = []
+
+    def keep(topic: str, message: Any) -> None:
+        kept.append(Recorded(f'/{topic}', len(kept), message))
+
+    def seen(seconds: float, joints: dict[str, float], poses: dict[str, Any]) -> None:
+        header = SimpleNamespace(
+            stamp=SimpleNamespace(sec=int(seconds), nanosec=round(seconds % 1 * 1e9))
+        )
+        keep('joint_states', SimpleNamespace(header=header, position=[*joints.values()]))
+        objects = [
+            SimpleNamespace(name=name, pose=SimpleNamespace(
+                position=SimpleNamespace(**dict(zip('xyz', pose.position, strict=True))),
+                orientation=SimpleNamespace(**dict(zip('xyzw', pose.orientation, strict=True))),
+            ))
+            for name, pose in poses.items()
+        ]  # fmt: skip
+        keep('world_state', SimpleNamespace(header=header, objects=objects))
+
+    def told(progress: ExecutionProgress) -> None:
+        keep('executor/progress', progress)
+
+    with BoxTwin(goal.task, seen=seen) as cell:
+        job = WorldJob(goal, steps, cell, goal.monitor(steps))
+        outcome = carry_out(job, time_budget_s=600.0, notify=told)
+        assert outcome.error_code is ErrorCode.NONE, outcome.message
+        assert all(holds for _, holds in goal.conditions(cell.observe()))
+        assert set(cell.poses()) == {'object0', 'object1'}
+    judged = judge(goal.task, verify(goal.task, goal.answer_of(steps)).plan)
+    samples = list(samples_of(kept, judged))
+    assert len(samples) > 50
+    assert samples[0].joints.shape == (2, 6)
+    assert {each for sample in samples for each in sample.carrying} == {None, 0, 1}
+
+
+def test_a_stop_ends_a_step_of_all_arms(goal: BoxnetGoal) -> None:
+    """The stop comes from what is seen of the arms on their way."""
+    steps = goal.steps_of(goal.solve(30.0))
+    stopped: list[float] = []
+
+    def seen(seconds: float, joints: object, poses: object) -> None:
+        if seconds > 0.4 and not stopped:
+            stopped.append(seconds)
+            cell.stop()
+
+    with BoxTwin(goal.task, seen=seen) as cell:
+        job = WorldJob(goal, steps, cell, goal.monitor(steps))
+        outcome = carry_out(job, time_budget_s=600.0, cancelled=lambda: bool(stopped))
+        assert outcome.error_code is ErrorCode.EXECUTION_CANCELED
+        assert outcome.steps_done == 0
+        assert cell.observe() != goal.init

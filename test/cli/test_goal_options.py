@@ -14,6 +14,7 @@ from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.cli.goal_verbs import takes_goal_options
 from safegen_ros.cli.main import load_verb
 from safegen_ros.client import _planning_goal
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import PLAN_ONLY, Options
 
 OTHER: dict[str, Any] = {
@@ -62,3 +63,24 @@ def test_what_is_given_reaches_the_verb_as_options() -> None:
     given = {'time_budget': 3.0, 'attempts': 2, 'search': False, 'seed': 1}
     got = verb(problem='p', strategy='', feedback='', **given)
     assert got == ('p', Options(3.0, 2, False, 1))
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        {'time_budget_s': 0.0},
+        {'time_budget_s': -1.0},
+        {'time_budget_s': float('nan')},
+        {'time_budget_s': 86401.0},
+        {'seed': -1},
+        {'seed': 2**31},
+        {'max_attempts': -1},
+        {'max_attempts': 256},
+    ],
+    ids=str,
+)
+def test_options_that_no_goal_can_carry_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SafegenError) as caught:
+        Options(**options)
+    assert caught.value.code is ErrorCode.GOAL_REJECTED
+    assert next(iter(options)).split('_')[0] in caught.value.message

@@ -366,3 +366,36 @@ def test_a_step_by_step_run_is_found_the_same_again(
 def test_a_shell_completes_the_ids_of_runs(runs: Path) -> None:
     assert complete_run('') == ['last', THIRD, SECOND, FIRST]
     assert complete_run('20260102') == [SECOND]
+
+
+def test_a_run_becomes_a_page(safegen: CommandLine, runs: Path) -> None:
+    status, out, _ = safegen('runs', 'share', FIRST, '-o', runs / 'run.html')
+    assert (status, out) == (0, f'{runs / "run.html"}\n')
+    page = (runs / 'run.html').read_text(encoding='utf-8')
+    assert page.startswith('<!doctype html>')
+    assert FIRST in page
+
+
+def test_what_cannot_be_shared_is_bad_input(safegen: CommandLine, runs: Path) -> None:
+    status, _, err = safegen('runs', 'share', 'nothing-like-it')
+    assert status == 2
+    assert 'there is no run' in err
+    status, _, err = safegen('runs', 'share', 'last', '-o', runs / 'none' / 'run.html')
+    assert status == 2
+    assert 'cannot be written' in err
+
+
+def test_two_runs_are_compared(safegen: CommandLine, runs: Path) -> None:
+    status, out, _ = safegen('runs', 'show', FIRST, '--compare', SECOND)
+    assert status == 0
+    assert out.splitlines()[:2] == [f'- {FIRST}', f'+ {SECOND}']
+    assert 'result\n  - SUCCESS\n  + GOAL_NOT_REACHED\n' in out
+    status, out, _ = safegen('runs', 'show', FIRST, '--compare', SECOND, '--json')
+    told = json.loads(out)
+    assert told['runs'] == [FIRST, SECOND]
+    assert ['result', 'SUCCESS', 'GOAL_NOT_REACHED'] in told['different']
+    status, out, _ = safegen('runs', 'show', FIRST, '--compare', FIRST)
+    assert out.splitlines()[2:] == ['nothing is different']
+    status, _, err = safegen('runs', 'show', FIRST, '--compare', 'nothing-like-it')
+    assert status == 2
+    assert 'there is no run' in err

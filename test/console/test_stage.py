@@ -5,12 +5,18 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from support.blocks_small import THREE, TWO
+from support.waiting import WAIT_S
 
 from safegen_ros.console.access import Gate
 from safegen_ros.console.rehearsed import Posture, RehearsedMotion
@@ -158,3 +164,39 @@ def test_slots_towers_and_arm_are_in_the_free_part_of_the_picture(
         x, y = seen(point, aspect, phone)
         assert -1 < x < 1, point
         assert low < y < 1, point
+
+
+SCRIPT = """
+import signal, sys
+from support.blocks_small import THREE
+from safegen_ros.console.rehearsed import PlanPreview
+from safegen_ros.robot.scene import load_scene
+from safegen_ros.search.solve import solve
+
+
+if __name__ == '__main__':
+    with PlanPreview(load_scene()) as rehearser:
+        rehearser.want(THREE.problem, solve(THREE.problem).plan, None)
+        rehearser._future.result()
+        try:
+            print('rehearsed', flush=True)
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+def test_ctrl_c_of_the_whole_group_prints_no_traceback(tmp_path: Path) -> None:
+    program = tmp_path / 'program.py'
+    program.write_text(SCRIPT, encoding='utf-8')
+    paths = [str(Path(__file__).parents[1]), os.environ.get('PYTHONPATH', '')]
+    running = subprocess.Popen(
+        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)}, start_new_session=True,
+    )  # fmt: skip
+    assert running.stdout is not None
+    assert running.stdout.readline() == 'rehearsed\n'
+    os.killpg(running.pid, signal.SIGINT)
+    _, errors = running.communicate(timeout=WAIT_S)
+    assert 'Traceback' not in errors
+    assert 'KeyboardInterrupt' not in errors

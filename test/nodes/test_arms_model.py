@@ -12,7 +12,7 @@ from support.one_process import Stack, one_process_stack
 from safegen_ros.client import Options
 from safegen_ros.errors import BackendError, ErrorCode
 from safegen_ros.node_parameters import PLANNER
-from safegen_ros.nodes.models import LazyModels
+from safegen_ros.nodes.translation import LazyModels
 from safegen_ros.paths import data_path
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.table import open_models, read_action_task

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest.mock import Mock
 
@@ -20,6 +21,7 @@ from safegen_ros.nodes import release_store
 from safegen_ros.nodes.release_store import MOVING, RELEASED, STOPPED, ReleaseStore
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, ARM_NOT_RELEASED, StopLatch
 from safegen_ros.nodes.stop_server import ProtectiveStop
+from safegen_ros.nodes.stop_socket import StopSocket, stop_at
 from safegen_ros.paths import DataNotFoundError
 from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.verdict import Category, Verdict
@@ -298,3 +300,29 @@ def test_an_executor_that_could_not_keep_a_stop_does_not_start(
     assert f'cannot start: {tmp_path}/taken/safegen cannot be made' in ended.stderr
     assert 'set SAFEGEN_STATE_DIR' in ended.stderr
     assert 'Traceback' not in ended.stderr
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Longer than the kernel takes a name of a socket."""
+    folder = tmp_path / ('long' * 30)
+    folder.mkdir()
+    return folder / '0.sock'
+
+
+def test_each_connection_stops_and_hears_what_happened(path: Path) -> None:
+    answers = [(False, 'was stopped already'), (True, 'stopped')]
+    path.touch()  # as an executor that was killed leaves it
+    with StopSocket(path, answers.pop) as opened:
+        assert stop_at(path, 5.0) == (True, 'stopped')
+        assert stop_at(path, 5.0) == (False, 'was stopped already')
+        opened.close()
+    assert (path.exists(), stop_at(path, 5.0)) == (False, None)
+
+
+def test_an_executor_that_does_not_answer_is_told_from_none(path: Path) -> None:
+    thawed = Event()
+    with StopSocket(path, lambda: (thawed.wait(60), 'late')):
+        with pytest.raises(TimeoutError):
+            stop_at(path, 0.1)
+        thawed.set()

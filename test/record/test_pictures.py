@@ -18,11 +18,14 @@ from safegen_ros.api import Problem
 from safegen_ros.pddl.model import AtomFormula, State
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.record.present.constraint_status import trajectory
-from safegen_ros.record.present.pictures import before_after_html, film_html, goal_html, state_html
-from safegen_ros.record.present.towers import (
+from safegen_ros.record.present.pictures import (
     MOST_BLOCKS,
     Towers,
+    before_after_html,
+    film_html,
+    goal_html,
     goal_towers,
+    state_html,
     towers_of,
     wanted_towers,
 )

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import os
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -14,8 +16,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.kept_runs import PLAN, keep_run, kept_folder
 
+import safegen_ros
 from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.record.approval import ApprovalRecord
@@ -36,6 +41,7 @@ from safegen_ros.record.events import (
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present import share
+from safegen_ros.record.present.html import LONGEST, PRESENT, environment, part, upto
 from safegen_ros.record.present.report import summary
 from safegen_ros.record.present.share import share_html, write_share
 from safegen_ros.record.present.telling import RunFact
@@ -54,6 +60,7 @@ from safegen_ros.record.run import (
 )
 from safegen_ros.record.run_log import KeptRun, RunState, load_run
 from safegen_ros.terminal import Console
+from safegen_ros.untrusted import visible
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 
 CHROMIUM = Path('/usr/bin/chromium')
@@ -321,3 +328,41 @@ def _dumped(page: Path, tmp_path: Path) -> str:
     )  # fmt: skip
     shutil.rmtree(tmp_path / 'profile', ignore_errors=True)
     return done.stdout
+
+
+HOSTILE = (
+    '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "' onload='x", '</style><b>',
+    '</textarea>', '<!--', ']]>', '&lt;', '\u202egnp.exe', '\x00\x1b[31m', 'a\u200bb', '\ud800',
+    'javascript:alert(1)', '{{7*7}}', '\u2028',
+)  # fmt: skip
+TEMPLATES = sorted(Path(safegen_ros.__file__).parent.rglob('templates/*.html'))
+
+
+@given(st.text(max_size=LONGEST) | st.sampled_from(HOSTILE))
+def test_a_text_stays_a_text_between_tags_and_in_an_attribute(text: str) -> None:
+    told = environment(PRESENT).from_string('<p title="{{ text }}">{{ text }}</p>')
+    found = re.fullmatch(r'<p title="([^"<>]*)">([^<>]*)</p>', told.render(text=text))
+    assert found is not None
+    assert html.unescape(found[1]) == html.unescape(found[2]) == visible(text)
+    found[0].encode()  # no surrogate is left
+
+
+def test_what_a_template_has_drawn_goes_into_another_one_as_it_is() -> None:
+    inner = part('note', '<b>')
+    assert '<p>&lt;b&gt;</p>' in part('pair', [inner])
+    assert '&lt;p&gt;' in part('pair', [str(inner) + ''])
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    assert upto('x' * 50, 10) == f'{"x" * 10} … (40 more characters)'
+    assert '(6,000 more characters)' in part('note', 'x' * 10_000)
+
+
+def test_numbers_are_short() -> None:
+    assert 'x1="0.33"' in part('line', 1 / 3, 2.0, 0.0, 0.0)
+    assert 'y1="2"' in part('line', 1 / 3, 2.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize('path', TEMPLATES, ids=lambda path: path.name)
+def test_no_page_lets_a_text_through_unescaped(path: Path) -> None:
+    assert not re.search(r'\|\s*safe\b|autoescape', path.read_text(encoding='utf-8'))

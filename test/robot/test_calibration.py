@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safegen_ros.cli.calibrate import Quit, _touches, _twin
+from safegen_ros.cli.arm import Quit, _touches, _twin
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280

@@ -13,7 +13,7 @@ from random import Random
 
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.cells.box_cell import BoxCell
-from safegen_ros.cells.physics import Physics
+from safegen_ros.cells.motion import Physics
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arms.family import ArmFamily

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""SAPO's tables 2 and 3 on our 25 tasks: CSR and GSR with mean and deviation over runs."""
+"""SAPO's tables 2 and 3 on our 25 tasks (CSR and GSR over runs), and the speed of the household."""
 
 from __future__ import annotations
 

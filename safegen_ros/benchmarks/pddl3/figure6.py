@@ -33,8 +33,7 @@ from safegen_ros.record.video import FRAME_RATE, VideoSample, frame_samples, wri
 from safegen_ros.robot.arm import Sample as Look
 from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
 from safegen_ros.robot.scene import Scene
-from safegen_ros.robot.twin.looks import Frame
-from safegen_ros.robot.twin.render import Renderer
+from safegen_ros.robot.twin.render import Frame, Renderer
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Verdict

@@ -22,7 +22,7 @@ from safegen_ros.tasks.planetarium.assess import AnswerAssessment, Assessed, ass
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Compat
 from safegen_ros.tasks.planetarium.explain import explain
-from safegen_ros.tasks.planetarium.goal_rules import StripsTask
+from safegen_ros.tasks.planetarium.state_rules import StripsTask
 from safegen_ros.terminal import Console, table
 
 METRICS = ('parseable', 'solvable', 'correct')

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Problems of the paper's sizes with a mixed lot of plans each, from a seed."""
+"""Problems of the paper's sizes with mixed plans from a seed; a very long plan; memory of many."""
 
 from __future__ import annotations
 

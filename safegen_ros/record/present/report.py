@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run for a person: Markdown from a `RunRecord`, and nothing else."""
+"""The record of a run in words: story, summary, rows of steps, and the Markdown report."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from safegen_ros.record.run_log import KeptRun, RunState
 from safegen_ros.verdict import Verdict
 
 
+# All of it is text without markup: each page escapes it.
 def story(kept: KeptRun) -> Iterator[str]:
     """A run in a few sentences."""
     record = kept.record

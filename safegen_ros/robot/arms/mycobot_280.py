@@ -15,6 +15,9 @@ import math
 from safegen_ros.robot.arms.family import ArmFamily
 from safegen_ros.robot.arms.model import TOOL_RADIUS, ArmModel, DhRow, Segment, along_dh
 
+# The hull is the vendor's envelope of 94 by 50 mm, linkage included; the fingers are the pads
+# that touch a block. They close along the x axis of the tool and are coupled, so that a block
+# comes to the middle between them.
 #: Edges of the hull across the fingers' axis of motion first [m]; it ends where the fingers begin.
 HULL_SIZE = (0.094, 0.050)
 #: Edges of a finger: along the axis of motion, across it, and along the tool [m].

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""From measured poses to ground atoms: what the cameras (here: the twin) see, in PDDL.
+"""From measured poses to ground atoms, as cameras (here: the twin) see them, and back.
 
 Nothing is guessed. A block that is tilted, floats, or overlaps another is reported as unexplained,
 because a state that looks plausible and is wrong would let the next step of a plan run.
@@ -176,6 +176,8 @@ def _overlaps(
     return said
 
 
+# The layout is decided here and nowhere else: tower by tower, in the order in which the problem
+# declares its objects, to the slots from the middle of the arc outwards.
 _ARITIES = {'on': 2, 'on-table': 1, 'clear': 1, 'holding': 1, 'arm-empty': 0}
 
 

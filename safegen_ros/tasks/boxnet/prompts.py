@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The prompts for BoxNet2D: all steps at once, or the next one.
+"""The prompts for BoxNet, all steps or the next one, and how answers are read.
 
 These are the modes FULLPLAN and REPLAN of the paper, in words of ours, with a worked example that
 the verifier accepts.
@@ -202,6 +202,10 @@ def answer_text(thoughts: str, plan: tuple[Step, ...], *, whole: bool) -> str:
     return f'<think> {thoughts} </think>\n```json\n{said}\n```'
 
 
+# Two styles behind one protocol: `instruct` for chat models, which see the whole conversation in
+# the words of `prompts`, and `words` for the small model that this package trains, which sees the
+# map as it is now. A model folder chooses the latter with `safegen.json`: `{"prompt_style":
+# "boxnet"}`.
 STYLE = 'boxnet'
 """The `safegen.json` of a model that reads and writes `words`."""
 

@@ -14,9 +14,8 @@ from safegen_ros.tasks.planetarium.answers import ProblemDraft, conformed, read_
 from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.equivalence import Compat, Equivalence, compare
 from safegen_ros.tasks.planetarium.fragments import Grade, UnreadableAnswer
-from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 from safegen_ros.tasks.planetarium.planner import find_plan
-from safegen_ros.tasks.planetarium.soundness import contradiction
+from safegen_ros.tasks.planetarium.state_rules import StripsTask, contradiction
 
 PLAN_LIMIT_S = 5.0
 """Wall-clock limit of a search for a plan, which only odd initial states need [s]."""

@@ -23,7 +23,7 @@ from safegen_ros.pddl.plan import Step
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.tasks.planetarium.goal_rules import GoalRules
+from safegen_ros.tasks.planetarium.state_rules import GoalRules
 
 _MOST_PARTS = 4
 """Most predicates in a group; those of the field's domains have two to four."""

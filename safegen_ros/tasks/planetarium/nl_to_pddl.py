@@ -33,7 +33,7 @@ from safegen_ros.tasks.planetarium.fragments import (
 )
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, joined, request_rules
-from safegen_ros.tasks.planetarium.soundness import contradiction
+from safegen_ros.tasks.planetarium.state_rules import contradiction
 from safegen_ros.tasks.planetarium.styles import (
     QUESTION,
     InstructTranslation,

@@ -23,7 +23,6 @@ from safegen_ros.tasks.planetarium.generic import (
     specify,
     specify_by_rules,
 )
-from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
 from safegen_ros.tasks.planetarium.graphs import (
     Bijection,
     Scenes,
@@ -33,6 +32,7 @@ from safegen_ros.tasks.planetarium.graphs import (
     renamed,
     scene_graph,
 )
+from safegen_ros.tasks.planetarium.state_rules import GoalRules, StripsTask
 
 
 class ProblemPair:

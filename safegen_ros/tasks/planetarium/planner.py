@@ -16,9 +16,9 @@ from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import MEMORY_LIMIT_MB, solve
 from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.generic import NOT, as_formula, literals_of
-from safegen_ros.tasks.planetarium.goal_rules import StripsTask
 from safegen_ros.tasks.planetarium.graphs import Bijection
 from safegen_ros.tasks.planetarium.pair import ProblemPair
+from safegen_ros.tasks.planetarium.state_rules import StripsTask
 from safegen_ros.verify.validator import verify
 
 

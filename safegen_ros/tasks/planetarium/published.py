@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 import networkx as nx
 
 from safegen_ros.pddl.model import Atom
-from safegen_ros.tasks.planetarium.goal_rules import StripsTask
+from safegen_ros.tasks.planetarium.state_rules import StripsTask
 
 _Specify = Callable[[StripsTask], frozenset[Atom] | None]
 

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.robot.agent import serve
 from safegen_ros.robot.agent.messages import (
     AgentError,
     Ask,
@@ -23,6 +27,7 @@ from safegen_ros.robot.agent.messages import (
     encode,
     parse_request,
 )
+from safegen_ros.robot.arms.known import ARMS
 
 #: Of a line, for tests that make many.
 LONGEST = 4096
@@ -149,3 +154,25 @@ def test_a_message_is_one_line(message: dict[str, str]) -> None:
     assert data.count(b'\n') == 1
     assert data.endswith(b'\n')
     assert json.loads(data) == message
+
+
+def test_the_guard_is_told_nothing_of_a_port_that_another_program_keeps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would stop the arm of that program, should this process die."""
+    monkeypatch.setattr(serve, 'PORT_PATIENCE_S', 0.1)
+    told: list[bytes] = []
+    master, slave = os.openpty()
+    fcntl.flock(slave, fcntl.LOCK_EX)
+    request = Open(1, 'mycobot', SerialPort(os.ttyname(slave), 115200), 'basic-pump')
+    with pytest.raises(RobotError, match='another program uses it') as caught:
+        serve.DRIVERS[request.arm].open(request, lambda sample: None, told.append)
+    assert caught.value.code is ErrorCode.ARM_UNREACHABLE
+    assert told == []
+    for descriptor in (master, slave):
+        os.close(descriptor)
+
+
+def test_every_driver_that_an_arm_names_opens_that_arm() -> None:
+    named = {arm.driver: arm for arm in ARMS.values() if arm.driver}
+    assert {name: serve.DRIVERS[name].model for name in named} == named

@@ -1,5 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
+
 from __future__ import annotations
 
 import math
@@ -8,11 +9,11 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.random_blocks import random_state
+from support.random_blocks import random_state, successors
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.cell.grounding import Tool, ground, initial_layout
-from safegen_ros.robot.pose import Pose
+from safegen_ros.robot.cell.grounding import Tool, free_slot, ground, initial_layout
+from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import load_scene
 
 SCENE = load_scene()
@@ -97,3 +98,69 @@ def test_what_no_relation_explains_is_refused(blocks, tool, what):
     with pytest.raises(RobotError, match=what) as caught:
         ground(blocks, tool, SIZE)
     assert caught.value.code == ErrorCode.STATE_MISMATCH
+
+
+def atoms(text):
+    return frozenset(tuple(part.split()) for part in text.split(','))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_a_layout_shows_the_state_that_it_was_made_from(seed, count):
+    state = random_state(random.Random(seed), count)
+    layout = initial_layout(SCENE, [f'b{i + 1}' for i in range(count)], state)
+    assert layout.held is None
+    assert ground(layout.poses, PARKED, SCENE.block_size) == state
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_a_held_block_waits_on_a_slot_of_its_own(seed, count):
+    rng = random.Random(seed)
+    state = random_state(rng, count)
+    state = rng.choice(sorted(successors(state).values(), key=sorted))
+    layout = initial_layout(SCENE, [f'b{i + 1}' for i in range(count)], state)
+    assert ('holding', layout.held) in state
+    shown = ground(layout.poses, PARKED, SCENE.block_size)
+    assert successors(shown)['pickup', layout.held] == state
+
+
+@pytest.mark.parametrize(
+    ('objects', 'init', 'what'),
+    [
+        ('', 'arm-empty', '0 blocks'),
+        ('a b c d e f g', 'arm-empty', '7 blocks: the table takes 1 to 6'),
+        ('a', 'arm-empty,on-table a', r'add'),
+        ('a', 'arm-empty,clear a', 'where a stands'),
+        ('a', 'on-table a,clear a', r'\(arm-empty\) follows'),
+        ('a', 'arm-empty,holding a', r'\(arm-empty\) contradicts'),
+        ('a b', 'holding a,holding b', 'it can hold one'),
+        ('a b', 'arm-empty,on a b,on b a', 'where a stands'),
+        ('a b', 'arm-empty,on a a,on-table b,clear b', 'where a stands'),
+        ('a b', 'arm-empty,on a b,on-table a,on-table b,clear a', 'a is in two places'),
+        ('a b c', 'arm-empty,on a c,on b c,on-table c,clear a,clear b', 'both on c'),
+        ('a b', 'arm-empty,on a b,on-table b,clear a,clear b', r'\(clear b\) contradicts'),
+        ('a', 'arm-empty,on-table a,clear a,painted a', 'painted'),
+        ('a', 'arm-empty,on-table a,clear a,clear z', 'names z'),
+        ('a', 'arm-empty,on-table a a,clear a', 'not an atom'),
+    ],
+)
+def test_a_state_that_no_table_can_show_is_refused(objects, init, what):
+    with pytest.raises(RobotError, match=what) as caught:
+        initial_layout(SCENE, objects.split(), atoms(init))
+    assert caught.value.code == ErrorCode.UNSUPPORTED_SCENE
+
+
+@given(st.sets(st.integers(0, 6), max_size=6), st.integers(0, 6))
+def test_the_nearest_free_slot_is_taken(taken, near):
+    occupied = [SCENE.slot_pose(SCENE.slots[index], level) for index in taken for level in (0, 1)]
+    pose = SCENE.slot_pose(SCENE.slots[near])
+    slot = free_slot(SCENE, occupied, pose)
+    free = [index for index in range(7) if index not in taken]
+    assert SCENE.slots.index(slot) in free
+    assert planar_distance(SCENE.slot_pose(slot), pose) == min(
+        planar_distance(SCENE.slot_pose(SCENE.slots[index]), pose) for index in free
+    )
+
+
+def test_no_free_slot_is_said():
+    with pytest.raises(RobotError, match='no slot is free'):
+        free_slot(SCENE, [SCENE.slot_pose(slot) for slot in SCENE.slots], Pose((0, 0, 0)))

@@ -8,8 +8,8 @@ import pytest
 from safegen_ros.robot.description.mjcf import build_mjcf, legend
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
-from safegen_ros.robot.twin import looks, render
-from safegen_ros.robot.twin.looks import dressed
+from safegen_ros.robot.twin import render
+from safegen_ros.robot.twin.render import dressed
 
 SCENE = load_scene()
 BLOCKS = {f'b{index}': SCENE.slot_pose(slot) for index, slot in enumerate(SCENE.slots[:6])}
@@ -89,6 +89,6 @@ def test_looks_change_nothing_that_moves():
 
 def test_a_caption_is_below_the_picture_and_has_the_colour_of_its_title():
     blank = np.full((720, 1280, 3), 255, dtype=np.uint8)
-    refused, proved = (looks.captioned(blank, {t: 'attempt 1'}) for t in ('refused', 'proved'))
+    refused, proved = (render.captioned(blank, {t: 'attempt 1'}) for t in ('refused', 'proved'))
     assert (refused[:600] == 255).all()
     assert count(refused, (0.84, 0.27, 0.2)) > 500 > count(proved, (0.84, 0.27, 0.2))

@@ -14,11 +14,21 @@ from hypothesis import strategies as st
 
 from safegen_ros.datasets.boxnet.draw import MOVED_POINTS, RANDOM_ROBOTS, tasks
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.model import Task
+from safegen_ros.tasks.boxnet.model import Move, Task
 from safegen_ros.tasks.boxnet.optimal import solve
-from safegen_ros.tasks.boxnet.prompts import EXAMPLE, ChatStyle, MapStyle, full_prompt, style_of
+from safegen_ros.tasks.boxnet.prompts import (
+    EXAMPLE,
+    EXAMPLE_PLAN,
+    ChatStyle,
+    MapStyle,
+    answer_text,
+    full_prompt,
+    style_of,
+)
+from safegen_ros.tasks.boxnet.reward import reward
 from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask
 from safegen_ros.tasks.boxnet.verifier import judge, verify, verify_step
 from safegen_ros.tasks.boxnet.words import (
@@ -137,3 +147,28 @@ def test_a_model_is_asked_in_its_own_style(tmp_path: Path) -> None:
 
 def test_a_chat_model_reads_the_prompt_of_the_paper_s_kind() -> None:
     assert ChatStyle().asked(EXAMPLE, whole=True)[0]['content'] == full_prompt(EXAMPLE)
+
+
+PAPER_PLAN = verify(EXAMPLE, EXAMPLE_PLAN).plan
+LAST = PAPER_PLAN[-1][0]
+FIDGET = (Move(LAST.robot, LAST.end, LAST.end, False),)
+
+
+@pytest.mark.parametrize(
+    ('text', 'reference', 'earned'),
+    [
+        (answer_text('so', PAPER_PLAN, whole=True), 4, 1.1),
+        (answer_text('so', PAPER_PLAN, whole=True), 6, 1.1),
+        (EXAMPLE_PLAN, 4, 1.0),
+        (answer_text('so', (*PAPER_PLAN, FIDGET, FIDGET), whole=True), 4, 0.9),
+        (answer_text('so', (*PAPER_PLAN, *[FIDGET] * 30), whole=True), 4, 0.2),
+        (answer_text('so', PAPER_PLAN[:2], whole=True), 4, 0.1),
+        (answer_text('so', PAPER_PLAN[:2] + (FIDGET,) * 40, whole=True), 4, 0.1),
+        ('nonsense', 4, 0.0),
+        (f'<think>no</think>\n{REFUSAL}', 4, 0.1),
+        (f'<think>no</think>\n{REFUSAL}', None, 1.1),
+        (answer_text('so', PAPER_PLAN, whole=True), None, 0.1),
+    ],
+)
+def test_an_answer_earns(text: str, reference: int | None, earned: float) -> None:
+    assert reward(verify(EXAMPLE, text), reference) == pytest.approx(earned)

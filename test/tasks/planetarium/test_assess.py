@@ -19,7 +19,7 @@ from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.planetarium.assess import Assessed, assess
 from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain
 from safegen_ros.tasks.planetarium.fragments import Grade
-from safegen_ros.tasks.planetarium.soundness import contradiction
+from safegen_ros.tasks.planetarium.state_rules import contradiction
 
 WANTED = read_problem(BLOCKS, planetarium_domain('blocksworld'))
 

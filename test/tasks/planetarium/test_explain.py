@@ -18,7 +18,7 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.explain import Explanation, explain
-from safegen_ros.tasks.planetarium.goal_rules import StripsTask
+from safegen_ros.tasks.planetarium.state_rules import StripsTask
 
 _TABLE = '(arm-empty) (on-table a) (on-table b) (on-table c) (clear a) (clear b) (clear c)'
 

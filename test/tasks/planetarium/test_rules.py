@@ -22,7 +22,7 @@ from safegen_ros.tasks.planetarium.domains import (
     rules_for,
 )
 from safegen_ros.tasks.planetarium.generic import last_state
-from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
+from safegen_ros.tasks.planetarium.state_rules import GoalRules, StripsTask
 from safegen_ros.verify.validator import verify
 
 

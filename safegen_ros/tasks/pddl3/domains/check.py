@@ -109,6 +109,9 @@ def _mixed(rng: Random, values: Mapping[str, _T]) -> dict[str, _T]:
     return dict(rng.sample(list(values.items()), len(values)))
 
 
+# The paper scores size parameters. The score here is a weighted sum of them and of the goals that
+# are not met at the start, in steps: the weights were fitted to lengths of shortest safe plans,
+# which size alone predicts much worse.
 Bucket = Literal['easy', 'medium', 'hard']
 
 _PERCENTILES = (40, 80)  # where medium and hard begin

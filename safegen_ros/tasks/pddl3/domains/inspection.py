@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a domain folder contradicts itself: its PDDL, its kit, and what its generator makes."""
+"""Starts a domain folder from `_template`, and tells whether a folder contradicts itself."""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 
+# A model that has seen a constraint once has then seen all the ways to write it that differ in
+# quantifiers, in the order of parts or in nesting only.
 TRUE: Formula = And(())
 FALSE: Formula = Or(())
 

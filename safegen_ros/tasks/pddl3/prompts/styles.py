@@ -31,13 +31,13 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import domain_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.pddl3.prompts.reasons import reasoned_text
 from safegen_ros.tasks.pddl3.prompts.slots import SlottedProblem, slotted
 from safegen_ros.tasks.pddl3.prompts.words import (
     VERDICT_WORD,
     attempt_words,
     plan_words,
     read_steps,
+    reasoned_text,
     task_words,
     vocabulary,
     words_of,

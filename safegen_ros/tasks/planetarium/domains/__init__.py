@@ -18,7 +18,7 @@ from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.planetarium.domains.blocksworld import BlocksWorld
 from safegen_ros.tasks.planetarium.domains.floortile import FloorTile
 from safegen_ros.tasks.planetarium.domains.gripper import Gripper
-from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
+from safegen_ros.tasks.planetarium.state_rules import GoalRules, StripsTask
 
 RULES: Mapping[str, type[GoalRules]] = {
     rules.domain: rules for rules in (BlocksWorld, Gripper, FloorTile)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from safegen_ros.pddl.model import Atom, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.tasks.pddl3.domains.blocksworld.problems import TowerBuilder, TowerState
-from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
+from safegen_ros.tasks.planetarium.state_rules import GoalRules, StripsTask
 
 _TABLE, _HAND = '', '(hand)'
 """What a block can be on beside another block; no object has these names."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from safegen_ros.pddl.model import Atom, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.tasks.planetarium.goal_rules import GoalRules, StripsTask
+from safegen_ros.tasks.planetarium.state_rules import GoalRules, StripsTask
 
 _KINDS = ('room', 'ball', 'gripper')
 

@@ -16,8 +16,9 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import problem_text
+from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
-from safegen_ros.tasks.pddl3.prompts.slots import MAX_PARTS, slotted
+from safegen_ros.tasks.pddl3.prompts.slots import MAX_PARTS, slotted, taught_plan
 from safegen_ros.verify.validator import verify
 
 
@@ -171,3 +172,14 @@ def test_times_have_no_normal_form() -> None:
     text = '(define (problem x) (:domain d) (:init) (:goal (p)))'
     with pytest.raises(SafegenError, match='does not know times'):
         slotted(read_problem(text, domain))
+
+
+@pytest.mark.parametrize('name', kits())
+def test_the_taught_plan(name: str) -> None:
+    for seed in range(12):
+        problem = kits()[name].problem(seed).problem
+        task = slotted(problem)
+        plan = taught_plan(task)
+        assert verify(problem, task.original(plan)).ok
+        assert len(plan) == len(solve(problem, optimal=True).plan)
+        assert taught_plan(slotted(shuffled(random.Random(seed), problem))) == plan
