@@ -51,11 +51,14 @@ def _validator(
         yield running
 
 
-def test_a_plan_counts_where_both_agree(
+def test_a_plan_counts_where_both_agree_and_the_journal_tells_who_judged(
     ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
 ) -> None:
     text = tower_order.problem_text
-    with _validator(ros_domain, tmp_path), Client() as client:
+    with (
+        _validator(ros_domain, tmp_path, names=('validator', 'planner', 'executor')),
+        Client() as client,
+    ):
         good = client.validate(text, GOOD)
         assert (good.error_code, good.verdict.category) == (ErrorCode.NONE, Category.SUCCESS)
         unsafe = client.validate(text, '(unstack b2 b1) (putdown b2) (pickup b2)')
@@ -63,18 +66,9 @@ def test_a_plan_counts_where_both_agree(
         assert [each.step for each in unsafe.verdict.broken] == [1]
         prose = client.validate(text, 'Sure!')
         assert prose.verdict.category == Category.FORMAT_ERROR
-    assert not (tmp_path / 'runs').exists()
-
-
-def test_the_journal_of_the_planner_tells_who_judged(
-    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
-) -> None:
-    with (
-        _validator(ros_domain, tmp_path, names=('validator', 'planner', 'executor')),
-        Client() as client,
-    ):
-        result = client.plan(tower_order.problem_text, options=Options(strategy='search'))
+        result = client.plan(text, options=Options(strategy='search'))
         assert result.error_code == ErrorCode.NONE, result.error_msg
+    assert not (tmp_path / 'runs' / 'disagreements').exists()
     ((_, kept),) = load_goals(tmp_path / 'runs').runs.values()
     assert kept.record.second_opinion
     assert_same_again(kept.record)
