@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -26,7 +27,8 @@ from safegen_ros.search.programs import ProgramResult, run_program
 
 SOLVED = 'solved'
 NO_PLAN = 'no plan'
-_GRACE_S = 15.0  # for a start and an end, beyond the limit that `safegen solve` keeps itself
+SAFEGEN = 'safegen'
+_LATE = 'did not end in time'
 _LINES = 2  # of a program's last output, as its reason
 
 
@@ -76,63 +78,65 @@ class Solving:
 
     def planners(self) -> list[str]:
         """Names of the planners to ask."""
-        return ['safegen', *([self.reference] if self.reference else [])]
+        return [SAFEGEN, *([self.reference] if self.reference else [])]
 
     def run(self, collection: str, domain: Path, problem: Path, planner: str) -> Trial:
-        """Asks a planner for a plan of a problem; a plan of another one is proved, too."""
-        ask = self._ours if planner == 'safegen' else self._other
-        begun = time.monotonic()
-        values = ask(domain, problem)
-        seconds = values.pop('seconds', None) or time.monotonic() - begun
-        return Trial(collection, str(problem), planner, seconds=round(seconds, 3), **values)
+        """Asks a planner for a plan of a problem, and proves it.
 
-    def _ours(self, domain: Path, problem: Path) -> dict[str, Any]:
-        command = [
+        The limits are those of the whole process, its start included, for every planner.
+        """
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            command = self._command(planner, domain.resolve(), problem.resolve(), folder)
+            ended = None
+            with suppress(SearchLimit):
+                ended = run_program(command, Budget(self.time_limit_s, self.memory_limit_mb))
+            seconds = round(time.monotonic() - begun, 3)
+            read = _ours if planner == SAFEGEN else _written
+            plan, values = read(ended, Path(folder))
+        if plan is not None:
+            values |= self._proved(domain, problem, plan)
+        return Trial(collection, str(problem), planner, seconds=seconds, **values)
+
+    def _command(self, planner: str, domain: Path, problem: Path, folder: str) -> list[str]:
+        if planner != SAFEGEN:
+            words = {'domain': domain, 'problem': problem, 'plan': Path(folder, 'plan')}
+            return [word.format(**words) for word in shlex.split(planner)]
+        return [
             sys.executable, '-m', 'safegen_ros.cli.main', 'solve', '--json', '--route', self.route,
             '--time-limit', str(self.time_limit_s), '--memory-limit', str(self.memory_limit_mb),
             *(['--any-name'] if self.any_name else []), str(domain), str(problem),
         ]  # fmt: skip
+
+    def _proved(self, domain: Path, problem: Path, plan: str) -> dict[str, Any]:
         try:
-            ended = self._program(command, self.time_limit_s + _GRACE_S, 2 * self.memory_limit_mb)
-            found = json.loads(ended.output)
-        except SearchLimit:
-            return {'status': 'limit', 'reason': 'did not end in time'}
-        except ValueError:
-            return {'status': 'error', 'reason': _last(ended)}
-        errors = found.get('errors') or [{}]
-        return {
-            'status': found['status'],
-            'reason': errors[0].get('what') or errors[0].get('message', ''),
-            'steps': len(found['plan'] or ()),
-            'route': found['route'] or '',
-            'seconds': found['seconds'],
-        }
+            verdict = read_task(problem, domain, any_name=self.any_name).verify(plan)
+        except SafegenError as error:
+            return {'status': 'error', 'reason': error.message}
+        status = SOLVED if verdict.ok else verdict.category.name
+        return {'status': status, 'reason': '' if verdict.ok else verdict.reason,
+                'steps': verdict.plan_length}  # fmt: skip
 
-    def _other(self, domain: Path, problem: Path) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory() as folder:
-            plan = Path(folder, 'plan')
-            words = {'domain': domain.resolve(), 'problem': problem.resolve(), 'plan': plan}
-            command = [word.format(**words) for word in shlex.split(self.reference)]
-            begun = time.monotonic()
-            try:
-                ended = self._program(command, self.time_limit_s, self.memory_limit_mb)
-                reason = _last(ended)
-            except SearchLimit:
-                reason = 'time limit'
-            seconds = time.monotonic() - begun
-            written = sorted(Path(folder).glob('plan*'), key=lambda path: path.stat().st_mtime)
-            if not written:
-                return {'status': NO_PLAN, 'reason': reason, 'seconds': seconds}
-            try:
-                task = read_task(problem, domain, any_name=self.any_name)
-                verdict = task.verify(written[-1].read_text(encoding='ascii', errors='replace'))
-            except SafegenError as error:
-                return {'status': 'error', 'reason': error.message, 'seconds': seconds}
-            status = SOLVED if verdict.ok else verdict.category.name
-            return {'status': status, 'reason': verdict.reason, 'seconds': seconds}
 
-    def _program(self, command: Sequence[str], seconds: float, memory_mb: float) -> ProgramResult:
-        return run_program(command, Budget(seconds, memory_mb))
+def _ours(ended: ProgramResult | None, _: Path) -> tuple[str | None, dict[str, Any]]:
+    """The plan of `safegen solve --json`, and what it says without one."""
+    if ended is None:
+        return None, {'status': 'limit', 'reason': _LATE}
+    try:
+        found = json.loads(ended.output)
+    except ValueError:
+        return None, {'status': 'error', 'reason': _last(ended)}
+    plan = None if found['plan'] is None else '\n'.join(found['plan'])
+    first = (found.get('errors') or [{}])[0]
+    reason = first.get('what') or first.get('message', '')
+    return plan, {'status': found['status'], 'reason': reason, 'route': found['route'] or ''}
+
+
+def _written(ended: ProgramResult | None, folder: Path) -> tuple[str | None, dict[str, Any]]:
+    """The last plan that a planner has written, also one that did not end in time."""
+    written = sorted(folder.glob('plan*'), key=lambda path: path.stat().st_mtime)
+    plan = written[-1].read_text(encoding='ascii', errors='replace') if written else None
+    return plan, {'status': NO_PLAN, 'reason': _LATE if ended is None else _last(ended)}
 
 
 def _last(ended: ProgramResult) -> str:
