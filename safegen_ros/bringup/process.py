@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""One supervised node: its process group, output, interface and end; what is told of it."""
+"""One supervised node: its process group, output, interface and end; its events."""
 
 from __future__ import annotations
 

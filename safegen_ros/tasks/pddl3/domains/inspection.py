@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a domain folder from `_template`, and tells whether a folder contradicts itself."""
+"""Starts a domain folder from `_template`, and finds contradictions in a folder."""
 
 from __future__ import annotations
 
