@@ -107,13 +107,13 @@ class SafegenError(Exception):
 
 
 class TextError(SafegenError):
-    """An error at a place in a text: `source:line:col: what: how to mend it`.
+    """An error at a place in a text: `source:line:col: what: how to fix it`.
 
     Args:
-        what: what is wrong there.
+        what: the error there.
         source: file name, or a label such as `<problem>`.
-        line: from 1; 0 when the text as a whole is meant.
-        column: from 1, in characters; 0 when the text as a whole is meant.
+        line: from 1; 0 for the text as a whole.
+        column: from 1, in characters; 0 for the text as a whole.
         cure: how to fix it.
         code: the number that a ROS client receives.
 
@@ -167,7 +167,7 @@ class PddlError(TextError):
 
 
 class PddlErrors(PddlError):
-    """Several errors in one text; itself it is the first of them, its message lists all.
+    """Several errors in one text: it has the place of the first one, and a message with all.
 
     Args:
         errors: at least one, in the order of the text.
@@ -201,11 +201,11 @@ class PlanFormatError(TextError):
     """A plan text that is not a list of steps.
 
     Args:
-        what: what was found.
-        line: from 1; 0 when the text as a whole is meant.
+        what: the text that was found.
+        line: from 1; 0 for the text as a whole.
         column: from 1.
         cure: how to fix it.
-        steps: how many steps stand before it.
+        steps: number of steps before it.
     """
 
     def __init__(
