@@ -72,8 +72,7 @@ def open_backend(
 
     Args:
         spec: a folder, for transformers in this process; `vllm:FOLDER`, for vLLM in this process;
-            or `http://HOST:PORT/v1#MODEL`, also with https, for a server; `ollama:MODEL` for
-            Ollama.
+            `http://HOST:PORT/v1#MODEL`, also with https, for a server; or `ollama:MODEL`.
         device: `cpu`, `cuda` or `auto`, of transformers.
         four_bit: whether transformers loads the weights in 4 bits.
         batch: answers to several callers that transformers writes together; 1 for one call after
