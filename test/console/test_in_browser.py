@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from support.browser import NO_BROWSER, SIZE, TABLET, WAIT_MS, Screen, browser, chromium
+from support.browser import NO_BROWSER, SIZE, TABLET, WAIT_MS, Screen, browser, chromium, named
 from support.model_server import Script
 from support.waiting import wait_until
 
@@ -154,7 +154,7 @@ def escape_stops_the_arm_in_the_middle_of_its_motion(
     screen: Screen, console: OperatorConsole
 ) -> None:
     before = console.state.snapshot.look.joints
-    screen.click('Approve')
+    screen.click('Approve this plan')
     screen.sees('The arm executes step')
     wait_until(lambda: console.state.snapshot.look.joints != before, 'the motion of the arm')
     screen.page.keyboard.press('Escape')
@@ -204,7 +204,7 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     screen.click('Read it')
     script.answers = [STEPS]
     screen.click('Plan, prove and execute')
-    screen.click('Approve')
+    screen.click('Approve this plan')
     screen.sees('the world was seen to be as the goal wants it')
     goal = goal_of(console)
     assert (goal.code, goal.step) == (ErrorCode.NONE, 2)
@@ -236,7 +236,7 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
         goal = somebody.start_run(TWO, options=Options(300.0, max_replans=1, approval=True))
         screen.sees('Attempt 1 was refused: step 1 of 1, “put c1 on c2”, is not possible')
         screen.sees('Attempt 2 is proved safe.')
-        screen.click('Approve')
+        screen.click('Approve this plan')
         screen.sees('Replanned:')
         screen.sees('It should be so that block c1 is on block c2.')
         screen.sees('waits for you')
@@ -247,7 +247,7 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
         screen.open('Approve')
         screen.top()
         screen.picture('console-replan')
-        screen.click('Approve')
+        screen.click('Approve this plan')
         result = goal.result()
     assert (result.error_code, result.steps_done) == (ErrorCode.NONE, 3)
     screen.sees('the world was seen to be as the goal wants it')
@@ -345,7 +345,7 @@ def test_who_may_only_look_has_nothing_to_click(console: OperatorConsole, opened
         assert page.get_by_label('Add a rule').count() == 0
         page.keyboard.press('Escape')
         known = re.compile('No goal was sent|sent by another client')  # from before it was opened
-        page.get_by_role('button', name='Task', exact=True).click()
+        page.get_by_role('button', name=named('Task')).click()
         expect(page.get_by_text(known)).to_be_visible(timeout=WAIT_MS)
         page.close()
     assert not console.state.snapshot.stop.stopped
