@@ -98,8 +98,8 @@ class Verdict(verdict.Verdict):
     """A verdict with its plan; a notebook draws where each rule stands in each state.
 
     Attributes:
-        problem: the problem of the plan.
-        text: the plan as written.
+        problem: what the plan is for.
+        text: the plan as it was written.
     """
 
     problem: model.Problem | None = field(default=None, repr=False, compare=False)
@@ -139,8 +139,8 @@ class Problem(model.Problem):
             any_name: whether the problem may name another domain than the one in that file.
 
         Raises:
-            SafegenError: a file cannot be read, or is not supported; the message has the file,
-                line, column and cure.
+            SafegenError: a file cannot be read, or holds nothing that is supported; the message
+                has the file, the line, the column and the cure.
         """
         own = None if domain is None else Path(domain)
         task = load_files(Path(path), own, format=format, any_name=any_name)
@@ -153,7 +153,7 @@ class Problem(model.Problem):
         Args:
             text: the problem, with its constraints.
             domain: PDDL of its domain; empty for the built-in one that the problem names.
-            format: `pddl`, `json` or `english`.
+            format: what the problem is written in, `pddl`, `json` or `english`.
 
         Raises:
             SafegenError: as `load`.
@@ -215,7 +215,8 @@ def verify(problem: model.Problem, plan: _Plan | Solution | str | os.PathLike[st
 
     Args:
         problem: the problem, with its constraints.
-        plan: a plan, the result of `solve`, the text of a plan, or the `pathlib.Path` of its file.
+        plan: a plan, what `solve` returned, the text of a plan, or the path of a file with one (a
+            `pathlib.Path`).
 
     Returns:
         The verdict; a text that is not a plan is a `FORMAT_ERROR`, not an exception.

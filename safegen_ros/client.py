@@ -77,7 +77,7 @@ class Goal(Generic[Result]):
         self._alive = alive
 
     def result(self) -> Result:
-        """Waits for the result; its `error_code` says how the goal ended.
+        """Waits for the end; `error_code` of the result says how it went.
 
         Raises:
             SafegenError: no server is left to answer (`SERVER_LOST`), or no answer came in time
@@ -111,7 +111,7 @@ class Goal(Generic[Result]):
             ) from error
 
     def cancel(self) -> Result:
-        """Cancels the goal and returns its result; the arm has stopped then.
+        """Cancels the goal and returns its result; what moved has then stopped.
 
         Raises:
             SafegenError: `SERVER_LOST`, when the goal does not end.
@@ -137,7 +137,7 @@ class Goal(Generic[Result]):
 
     @property
     def status(self) -> int:
-        """The goal's `action_msgs/GoalStatus`: of its result, or else of the topic."""
+        """The goal's `action_msgs/GoalStatus`: of its result, or else as the topic has told."""
         future = self._sent.future
         answer = future.result() if future.done() else None
         return int((self._sent.handle if answer is None else answer).status)
@@ -155,8 +155,7 @@ class Client(Closing):
 
     Args:
         namespace: where the nodes are.
-        alive: called while waiting; a returned string says why the stack is gone, and ends the
-            wait.
+        alive: asked while waiting; a string says why the stack is gone, which ends the wait.
     """
 
     def __init__(self, namespace: str = '', alive: Callable[[], str | None] = lambda: None) -> None:
@@ -212,12 +211,12 @@ class Client(Closing):
             domain: PDDL of its domain; empty for a built-in one.
             options: time budget, attempts and the rest.
             on_feedback: called with each `RunTask.Feedback`, in another thread.
-            format: pddl (also when empty), json, english, or words for a request that the planner's
-                model translates; the domain may be a name then.
+            format: what the problem is written in: pddl (also when empty), json, english, or words
+                for a request that the planner's model translates; the domain may be a name then.
 
         Raises:
-            SafegenError: also when there is no server (`SERVER_LOST`). A goal that the server
-                refuses has a result with the reason, such as `QUEUE_FULL`.
+            SafegenError: also when there is no server (`SERVER_LOST`). A goal that the server does
+                not take has a result with the reason, such as `QUEUE_FULL`.
         """
         return self.start_run(problem, domain, options, on_feedback, format).result()
 
@@ -274,7 +273,7 @@ class Client(Closing):
             plan: of `parse_plan`, or as `plan` has returned it.
 
         Raises:
-            TypeError: it is another type.
+            TypeError: it is neither.
         """
         return self.start_execute(
             problem, plan, domain, time_budget_s, on_feedback, format, from_current
@@ -349,7 +348,7 @@ class Client(Closing):
         )
 
     def close(self) -> None:
-        """Ends the client and its open goals; safe to call twice."""
+        """Ends the client and the goals that it has not seen the end of; safe to call twice."""
         self._closed.set()
         self._heartbeat.close()
         self._executor.wake()

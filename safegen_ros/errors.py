@@ -107,13 +107,13 @@ class SafegenError(Exception):
 
 
 class TextError(SafegenError):
-    """An error at a place in a text: `source:line:col: what: how to fix it`.
+    """An error at a place in a text: `source:line:col: what: how to mend it`.
 
     Args:
-        what: the error there.
+        what: what is wrong there.
         source: file name, or a label such as `<problem>`.
-        line: from 1; 0 for the text as a whole.
-        column: from 1, in characters; 0 for the text as a whole.
+        line: from 1; 0 when the text as a whole is meant.
+        column: from 1, in characters; 0 when the text as a whole is meant.
         cure: how to fix it.
         code: the number that a ROS client receives.
 
@@ -167,7 +167,7 @@ class PddlError(TextError):
 
 
 class PddlErrors(PddlError):
-    """Several errors in one text: it has the place of the first one, and a message with all.
+    """Several errors in one text; itself it is the first of them, its message lists all.
 
     Args:
         errors: at least one, in the order of the text.
@@ -201,11 +201,11 @@ class PlanFormatError(TextError):
     """A plan text that is not a list of steps.
 
     Args:
-        what: the text that was found.
-        line: from 1; 0 for the text as a whole.
+        what: what was found.
+        line: from 1; 0 when the text as a whole is meant.
         column: from 1.
         cure: how to fix it.
-        steps: number of steps before it.
+        steps: how many steps stand before it.
     """
 
     def __init__(

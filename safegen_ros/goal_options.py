@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a goal."""
+"""What a client may ask for beside the task."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EVERY = ('demo', 'run', PLAN_ONLY)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a goal besides its problem: see PlanTask, RunTask and Task in safegen_msgs.
+    """What a goal may carry beside its problem: see PlanTask, RunTask and Task in safegen_msgs.
 
     A field is that of the message; of a time [s] the message has a duration without the `_s`.
     """

@@ -40,7 +40,7 @@ class BrokenConstraint:
             for a constraint that is only still open there.
         step: index (from 0) of the step that led there, which made it unavoidable; -1 when it was
             broken in s0 or is only still open at the end.
-        reason: its demand, and the event that broke it.
+        reason: what it asks for and what happened.
         place: `source:line:col` where it was written.
     """
 
@@ -65,7 +65,7 @@ class BrokenWish:
         name: as `(is-violated NAME)` counts it; empty for those without a name.
         count: how many of its instances are broken, in a precondition each time.
         texts: those instances, as PDDL, the first few.
-        cost: their cost in the metric, as a number in text; empty where unknown.
+        cost: what they add to the metric, as a number in text; empty where that is not known.
     """
 
     name: str
@@ -83,7 +83,7 @@ class BrokenWish:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of verifying one plan.
+    """What a verifier found out about one plan.
 
     Attributes:
         category: one of the five outcomes.
@@ -91,15 +91,16 @@ class Verdict:
         failing_step: index (from 0) of the first step that breaks something, -1 when no single
             step does (an unmet goal, a constraint still open at the end). A constraint that
             already fails in the initial state has step 0, the one that may not be taken.
-        plan_length: number of steps read.
-        goal_fraction: share of goal conjuncts satisfied in the last reached state, in [0, 1].
-        broken: every constraint that the applicable steps break, in order; with an unmet goal and
-            at the end also those still open.
-        unsatisfied: unmet conditions of the failing precondition or the goal, as PDDL text.
+        plan_length: number of steps that were read.
+        goal_fraction: satisfied goal conjuncts over all, in the last state that was reached, in
+            [0, 1].
+        broken: every constraint that the plan breaks, as far as its steps apply, in the order in
+            which they break; with an unmet goal and at the end also those still open.
+        unsatisfied: what the failing precondition or the goal still asks for, as PDDL text.
         failing_state: index k of the state s_k in which the failure shows: of the broken
             constraint, before the inapplicable step, or the last one; -1 without such a state.
-        step_blocked: whether the next step does not apply either, besides a broken constraint.
-        wishes: preferences that a successful plan breaks; they never change the category.
+        step_blocked: whether, beside a broken constraint, the step that follows does not apply.
+        wishes: preferences that a plan breaks which succeeds; they never change the category.
     """
 
     category: Category = Category.UNKNOWN

@@ -49,7 +49,7 @@ PHRASES = {
     r'\bthan that of\b': 'than the ...',
     r'\blook(?:ed)? on at\b': 'watch',
     r'\btells?\b(?!:)|\b(?:is|are|was|were) told\b': 'report, list, explain',
-    r'\bcarr(?:y|ies|ied) (?:\w+ ){0,3}out\b': 'execute',
+    r'\bcarr(?:y|ies|ied) (?:\w+ )?out\b': 'execute',
     r'\bas it ships\b': 'by default',
     r'\bof (?:its|his|their|our|your) own(?=\W*$|[.,;:)]| (?:\w{1,4}|beside|which)\b)': 'its own',
     r'\b(?:says?|said|speaks?) of\b': 'name the content',

@@ -14,7 +14,7 @@ import typer
 from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
 from safegen_ros.cli.dataset import Jobs, build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
-from safegen_ros.cli.repro_command import given_words
+from safegen_ros.cli.progress import given_words
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:

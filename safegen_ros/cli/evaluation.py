@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from safegen_ros.cli.dataset import BENCH
-from safegen_ros.cli.progress import stages
-from safegen_ros.cli.repro_command import given_words
+from safegen_ros.cli.progress import given_words, stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.model_names import full_name, is_server, named_model
 from safegen_ros.paths import data_path, runs_dir

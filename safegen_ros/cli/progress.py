@@ -1,13 +1,16 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""How far a long command is: bars on a terminal, and now and then a line in a log."""
+"""Long commands: their progress on a terminal or in a log, and the command line of a repetition."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import typer
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -68,3 +71,30 @@ class _Lines:
         if now - self._printed.setdefault(stage, now) >= LINE_EVERY_S:
             self._printed[stage] = now
             self._console.print(f'{stage}: {done} of {total}', highlight=False, soft_wrap=True)
+
+
+def given_words(context: typer.Context) -> str:
+    """The arguments of a command that differ from their defaults.
+
+    Where its results go is left out, unless it has to be said.
+
+    Returns:
+        Such as `--domain blocksworld --count 2`; a shell reads it.
+    """
+    words: list[str] = []
+    for parameter in context.command.params:
+        value, default = context.params.get(str(parameter.name)), parameter.get_default(context)
+        if parameter.name == 'out' and not parameter.required:
+            continue
+        # An option that may be repeated has an empty list for nothing, and None as its default.
+        if (value or default) and str(value) != str(default):
+            words += _said(parameter, value)
+    return ' '.join(words)
+
+
+def _said(parameter: Any, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [(parameter.opts if value else parameter.secondary_opts)[0]]
+    name = '' if parameter.param_type_name == 'argument' else f'{parameter.opts[0]} '
+    many = value if isinstance(value, list | tuple) else (value,)
+    return [name + shlex.quote(str(each)) for each in many]

@@ -32,7 +32,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sampling of a completion (defaults: SafeGen-LLM table IX).
+    """How a completion is drawn (defaults: SafeGen-LLM table IX).
 
     Attributes:
         temperature: 0 takes the most likely token each time.
@@ -41,7 +41,7 @@ class Sampling:
         seed: the same seed, model and messages give the same completion.
         time_limit_s: longest time for one call, waiting and retries included; 0 for no limit [s].
         stop: the answer ends before the first of the strings; no string is empty.
-        refused: texts that a model in this process does not write; servers do not get them.
+        refused: what a model in this process does not write; servers are not told.
 
     Raises:
         ValueError: a stop string is empty, and would end every answer before its first word.
@@ -62,7 +62,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The answer of a model.
+    """What a model answered.
 
     Attributes:
         text: the answer without special tokens and without the stop string that ended it, as
@@ -120,9 +120,9 @@ class Backend(Protocol):
 
         Args:
             messages: `{'role': ..., 'content': ...}`, the last one from the user.
-            cancelled: called at least once per token, and while none arrives.
-            on_text: called with each piece of the text, in the thread of the caller; the pieces
-                together are the completion.
+            cancelled: asked at least once per token that arrives, and while none does.
+            on_text: told each piece of the text as it comes, in the thread of the caller; the
+                pieces together are the text of the completion.
         """
         ...
 
@@ -144,21 +144,21 @@ class Backend(Protocol):
     ) -> Generator[Completion, None, None]:
         """Draws several answers to one conversation.
 
-        A seed gives the same answers again. If they are drawn one by one, they take the seed and
-        those after it: begin the next call `count` higher.
+        A seed gives the same answers again. Where they are drawn one by one, they take the seed
+        and those after it: let the next call begin `count` higher.
 
         Returns:
-            The answers as they are finished; closing the iterator ends the others.
+            The answers as they are finished; closing the iterator ends those that are not.
         """
         ...
 
     def close(self) -> None:
-        """Releases the model, or its connections; no call may be open."""
+        """Lets go of the model, or of the connections to it; no call may be open."""
         ...
 
 
 class AnsweringBackend:
-    """The calls of `Backend`, over one method that answers several conversations together."""
+    """The calls of `Backend` over one method, which answers several conversations together."""
 
     def generate(
         self,
@@ -218,7 +218,7 @@ class AnsweringBackend:
 
 @runtime_checkable
 class ChoiceBackend(Backend, Protocol):
-    """A backend that can be held to given texts by its own decoding."""
+    """A backend that can be made to answer with one of given texts, by its own decoding."""
 
     def choose(
         self,
@@ -232,7 +232,7 @@ class ChoiceBackend(Backend, Protocol):
         Args:
             messages: as of `Backend.generate`.
             choices: different texts, none of them empty.
-            sampling: how to draw; its limit of tokens and its stop strings have no effect.
+            sampling: how to draw; its limit of tokens and its stop strings play no part.
             cancelled: as of `Backend.generate`.
 
         Raises:
@@ -249,7 +249,7 @@ class Unsupported(BackendError):
 
 
 class ChoiceUnsupported(Unsupported):
-    """The server cannot be held to given texts: use plain sampling, and verify."""
+    """The server cannot be held to given texts: sample from it plainly, and verify."""
 
 
 def check_choices(choices: Sequence[str]) -> None:
@@ -294,7 +294,7 @@ class CallClock:
 
 
 class StopCut:
-    """Cuts a text that comes in pieces before the first stop string.
+    """Cuts a text that comes in pieces before the string that is whole first of some.
 
     Args:
         stop: the strings, none of them empty.

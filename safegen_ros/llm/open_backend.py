@@ -72,7 +72,8 @@ def open_backend(
 
     Args:
         spec: a folder, for transformers in this process; `vllm:FOLDER`, for vLLM in this process;
-            `http://HOST:PORT/v1#MODEL`, also with https, for a server; or `ollama:MODEL`.
+            or `http://HOST:PORT/v1#MODEL`, also with https, for a server; `ollama:MODEL` for
+            Ollama.
         device: `cpu`, `cuda` or `auto`, of transformers.
         four_bit: whether transformers loads the weights in 4 bits.
         batch: answers to several callers that transformers writes together; 1 for one call after

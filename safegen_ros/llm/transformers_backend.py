@@ -27,8 +27,8 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TransformersGuide
+from safegen_ros.llm.decoding.guide import PlanSyntax
 from safegen_ros.llm.decoding.logits_processors import NotAgain
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.model_folder import (

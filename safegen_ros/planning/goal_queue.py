@@ -19,10 +19,10 @@ class GoalQueue:
     part that others have to wait for is a `turn`; `leave` is the end.
 
     Attributes:
-        room: most goals that run or wait.
+        room: goals that may be here, running or waiting.
 
     Raises:
-        ValueError: no goal may run, or the number of waiting goals is negative.
+        ValueError: no goal may run, or the number of those that wait is negative.
     """
 
     def __init__(self, running: int, waiting: int) -> None:
@@ -65,7 +65,7 @@ class GoalQueue:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Inside of the block an entered goal does nothing that others have to wait for."""
+        """Inside of the block a goal that is here does nothing that others have to wait for."""
         with self._changed:
             self._aside += 1
         try:
@@ -86,12 +86,12 @@ class GoalQueue:
     def turn(
         self, deadline: PlanningDeadline, notify: Callable[[int], None] = lambda position: None
     ) -> Iterator[None]:
-        """Waits until an entered goal may run, which it does inside of the block.
+        """Waits until a goal that is here may run, which it does inside of the block.
 
         Args:
             deadline: of the goal; the wait is a part of its time.
-            notify: called with the position of the waiting goal, from 1, each time that it has
-                changed.
+            notify: told the position of the goal among those that wait, from 1, each time that it
+                has changed; not told anything where the goal need not wait.
 
         Raises:
             Canceled: the goal was cancelled before it ran (`PLANNING_CANCELED`).

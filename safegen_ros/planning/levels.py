@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a goal for the planning loop: levels in order, and how much of a verdict is shown.
+"""What a goal may ask of the planning loop: levels in order, and how much of a verdict is shown.
 
 It imports no planner, so that a command line can list the levels at once.
 """
@@ -48,7 +48,7 @@ def level_names(strategy: str) -> tuple[str, ...]:
     """The levels that a strategy names, separated by commas, with `beam` written out.
 
     Raises:
-        SafegenError: it names no level, or an unknown one (`UNKNOWN_STRATEGY`).
+        SafegenError: it names none, or one that there is not (`UNKNOWN_STRATEGY`).
     """
     found: list[str] = []
     for part in strategy.split(','):
@@ -77,7 +77,7 @@ DIAGNOSIS = 'diagnosis'
 
 
 def feedback_named(name: str) -> Callable[[Verdict], Verdict]:
-    """The part of a verdict that a kind of feedback shows.
+    """What a kind of feedback leaves of a verdict.
 
     Raises:
         SafegenError: there is no such kind (`UNKNOWN_STRATEGY`).

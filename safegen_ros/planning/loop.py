@@ -4,8 +4,8 @@
 
 The loop knows neither ROS nor a model nor a solver. It asks one level after the other for plan
 texts; each of them gets the earlier attempts with their verdicts. The verifier may run in another
-process. Only a `SUCCESS` leaves here as a plan, from any level, and a verifier without a verdict
-ends the loop.
+process. Only a `SUCCESS` leaves here as a plan, whichever level proposed it, and a verifier that
+gives no verdict ends the loop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Steps = tuple[tuple[Step, ...], ...]
 
 
 def read_plan(text: str) -> Steps:
-    """The steps of the text of a PDDL plan, by their start; none where it cannot be read."""
+    """The steps of the text of a PDDL plan, as they start; none where it cannot be read."""
     try:
         return tuple((step,) for step in parse_plan(text, timed=True).steps)
     except PlanFormatError:
@@ -39,7 +39,7 @@ def read_plan(text: str) -> Steps:
 
 
 def gist_of(steps: Steps, text: str) -> Steps | str:
-    """The key of equal plans: the steps, or with times the text itself."""
+    """What plans that say the same have in common: steps, or with times the text itself."""
     return text.strip() if not steps or has_durations(text) else steps
 
 
@@ -70,18 +70,18 @@ class Attempt:
 
     @property
     def gist(self) -> Steps | str:
-        """The key of equal attempts."""
+        """What all attempts at the same have in common."""
         return gist_of(self.steps, self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The current work of the loop: `generating`, `verifying`, `rehearsing`, `judged`, `searching`.
+    """What the loop is doing: `generating`, `verifying`, `rehearsing`, `judged`, `searching`.
 
     Attributes:
         phase: one of the words above; `searching` while the search planner works.
-        source: the name of the level at work.
-        attempt: the one that was `judged`.
+        source: the name of the level that is asked.
+        attempt: what was `judged`.
         detail: where a level begins, the results of those before it.
     """
 
@@ -109,13 +109,13 @@ class Outcome:
 
 
 class Skipped(SafegenError):
-    """A level has nothing to propose; the next one follows.
+    """A level has nothing to propose; the next one is asked.
 
     Args:
         message: the reason, and how to fix it.
         code: the number for a client, where no level proposes anything.
-        until: the level to try next, as those before it cannot help either, except `SEARCH`; empty
-            for the one that follows.
+        until: the level that is asked next, those before it being no better off, but for `SEARCH`;
+            empty for the one that follows.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Skipped(SafegenError):
 
 
 class UnsuitableTask(Skipped):
-    """Neither the task nor a part of it fits this model, which does not know its words."""
+    """Neither the task nor a part of it can be put to this model, which does not know its words."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ErrorCode.UNSUPPORTED_FEATURE, SEARCH)
@@ -168,12 +168,12 @@ Solve = Callable[[float, Callable[[], bool]], Plan]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A source of plans.
+    """One way to come by plans.
 
     Attributes:
-        name: the label of its attempts.
-        attempts: most proposals.
-        proposals: their source.
+        name: what its attempts are labelled with.
+        attempts: how many proposals it is asked for at most.
+        proposals: where they come from.
     """
 
     name: str
@@ -193,14 +193,15 @@ def plan_with_levels(
 ) -> Outcome:
     """Asks for plans until one is proved.
 
-    A proposal that was refused before is not verified again: it counts as an attempt with its old
-    verdict.
+    A proposal that was refused before is not verified again: it counts as an attempt, with the
+    verdict that it has.
 
     Args:
         levels: the planners to try, in order.
         time_budget_s: wall-clock limit of the whole loop [s].
         notify: called with each phase, and of each attempt with its verdict.
-        rehearse: a longer test that a plan has to pass, too; only for proved plans.
+        rehearse: what else a plan has to pass, where that takes long; it is asked only about
+            plans that are proved.
         read: the steps of a proposal.
 
     Returns:
@@ -217,7 +218,7 @@ def first_proof(
     time_budget_s: float,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Attempt:
-    """The attempt that `plan_with_levels` proves; its failure is raised.
+    """The attempt that `plan_with_levels` proves; what keeps it from one is raised.
 
     Raises:
         BackendError: the model cannot answer.
@@ -268,7 +269,7 @@ class _Loop:
         )
 
     def first_proof(self) -> Attempt:
-        """The proved attempt; raises the failure of the loop."""
+        """The proved attempt; raises what keeps the loop from one."""
         until = ''
         for level in self.levels:
             if until and level.name not in (until, SEARCH):

@@ -294,7 +294,7 @@ def why_not_executed(record: RunRecord) -> str:
 
 
 def reexecute(record: RunRecord, scene: Scene) -> ExecutionCheck:
-    """Executes the recorded plan again, in the same kind of cell and as fast as it can.
+    """Carries the recorded plan out again, in the same kind of cell and as fast as it can.
 
     A run that ended before its last step is executed as far as it came, and then stopped.
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol of every arm driver, the twin and the real one alike.
+"""What every arm driver offers, the twin and the real one alike.
 
 Skills are written over this protocol only. All moves are absolute joint targets: a relative move
 that a lossy link repeats would be doubled.
@@ -82,7 +82,7 @@ class Arm(Protocol):
         ...
 
     def expect_contacts(self, *pairs: ContactPair) -> None:
-        """Begins a phase: these pairs, and bodies that rest together now, may touch from here on.
+        """Begins a phase: these pairs, and what rests on each other now, may touch from here on.
 
         A driver that senses no contact has nothing to do here.
         """
@@ -91,8 +91,8 @@ class Arm(Protocol):
     def stop(self) -> None:
         """Holds the arm where it is measured, keeps the tool as it is, and latches.
 
-        May be called from any thread. The current call raises `Canceled`, and nothing moves until
-        `reset_stop`.
+        May be called from any thread. What was under way raises `Canceled`, and nothing moves
+        until `reset_stop`.
         """
         ...
 

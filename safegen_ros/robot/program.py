@@ -33,10 +33,10 @@ MAX_WAIT = 60.0
 
 @runtime_checkable
 class ProgramArm(Arm, Protocol):
-    """An arm that takes an action as a whole rather than move by move."""
+    """An arm that is better told an action as a whole than move by move."""
 
     def run_program(self, program: Program) -> None:
-        """Executes a program, and returns when it is done.
+        """Carries a program out, and returns when it is done.
 
         Raises:
             RobotError: it was refused as a whole, or a step failed and the arm holds.
@@ -123,7 +123,7 @@ def parse_program(data: bytes, arm: ArmModel) -> Program:
 
 
 def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda count: None) -> None:
-    """Executes a program; raises as the arm, and does nothing after a failed step."""
+    """Carries a program out; raises as the arm, and does nothing after a failed step."""
     for index, step in enumerate(program.steps):
         if isinstance(step, JointMove):
             arm.move_joints(step.target, step.speed)

@@ -43,9 +43,9 @@ class RunMonitor:
     Attributes:
         problem: the task.
         plan: the plan.
-        observed: the last observed state; None before the first, or if it is not a state of the
+        observed: the state that was observed last; None where none was, or it is not a state of the
             task.
-        looks: number of observations; the first is the initial state.
+        looks: how many were observed; the first one is the initial state.
     """
 
     def __init__(
@@ -195,8 +195,8 @@ class RunMonitor:
     def remaining(self) -> Problem | None:
         """The rest of the task from the last observed state on.
 
-        None where it is not known, a constraint is broken, or something counts seconds
-        (`tied_to_clock`).
+        None where that is not known, or a constraint is broken, so that nothing is left to ask, or
+        something counts seconds (`tied_to_clock`).
         """
         if self.observed is None or self._monitors.broken(self._standing):
             return None
@@ -210,7 +210,7 @@ class RunMonitor:
 class TimedRunMonitor(RunMonitor):
     """The same for a plan that needs its times: a step is a moment of it, see `pddl.moments`.
 
-    The conditions over an action are observed at each look while it runs.
+    What an action needs over all of its time has to be observed at each look while it runs.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class TimedRunMonitor(RunMonitor):
 
 
 def check_atoms(problem: Problem, observed: State) -> None:
-    """Refuses atoms that are not a state of the task.
+    """Refuses what is not a state of the task: nothing could be said about it.
 
     Raises:
         SafegenError: `STATE_MISMATCH`, with the atom.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two validators that share no code must agree before a plan counts as proved.
 
-Ours and VAL are compared by category, failing step and the state where the failure shows. Any other
-result refuses the plan: another verdict, a crash, a time limit, a missing VAL, unknown output. Such
-a case is saved for inspection.
+Ours and VAL are compared by category, failing step and the state where the failure shows. Whatever
+keeps them from agreeing refuses the plan: another verdict, a crash, a time limit, a missing VAL,
+output that is not understood. Such a case is saved, so that it can be looked into.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def verify_twice(
 
 
 def agree(ours: Verdict, theirs: Verdict, *, steps: bool = True) -> bool:
-    """Whether two verdicts on one plan are equal, and neither is missing.
+    """Whether two verdicts on one plan say the same and both say something.
 
     Args:
         ours: our verdict.
@@ -113,7 +113,7 @@ def save_case(folder: Path, problem: Problem, plan: Plan, ours: Verdict, theirs:
         theirs: VAL's opinion, with its input and its output.
 
     Returns:
-        The folder of the case, or why it could not be saved, which fails no answer.
+        Where the case is, or why it could not be saved: no answer fails because of that.
     """
     given = {f'val-{name}': text for name, text in theirs.files.items()}
     task = {

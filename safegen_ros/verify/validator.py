@@ -78,7 +78,7 @@ class _Reached:
         return f'after {_name(self.plan, self.index - 1)}'
 
     def culprit(self) -> int:
-        """Index of the step that led here; in the initial state, of the first step if any."""
+        """Index of the step that led here; in the initial state, of the first one if any."""
         return min(max(self.index - 1, 0), len(self.plan) - 1)
 
 

@@ -26,7 +26,7 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.decoding.choices import ChoiceGuide, StepChoices
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
+from safegen_ros.llm.decoding.guide import PlanSyntax
 from safegen_ros.llm.decoding.shield import TextEnding
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.pddl.model import Problem

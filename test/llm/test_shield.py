@@ -16,8 +16,8 @@ from support import llm_small, strategies
 from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.decoding.guide import PlanSyntax
 from safegen_ros.llm.decoding.logits_processors import ShieldProcessor
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.shield import TextEnding, TextShield
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem

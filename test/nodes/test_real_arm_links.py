@@ -14,7 +14,7 @@ from support.model_server import MODEL, ModelServer
 from support.stopping import BY_SEARCH, Operator
 from support.waiting import patient_arm_file, wait_until
 
-from safegen_ros.benchmarks.stack.loopback_ssh import LoopbackSsh, has_sshd
+from safegen_ros.benchmarks.stack.emulated_site import LoopbackSsh, has_sshd
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from safegen_ros.benchmarks.stack.loopback_ssh import LoopbackSsh, has_sshd
+from safegen_ros.benchmarks.stack.emulated_site import LoopbackSsh, has_sshd
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent.messages import ArmPort, SerialPort, TcpPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm

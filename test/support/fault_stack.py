@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from safegen_ros.benchmarks.stack.emulated_site import EmulatedSite
-from safegen_ros.benchmarks.stack.loopback_ssh import has_sshd
+from safegen_ros.benchmarks.stack.emulated_site import EmulatedSite, has_sshd
 from safegen_ros.client import Client
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.robot.cell.grounding import initial_layout

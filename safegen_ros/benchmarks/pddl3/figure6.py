@@ -89,7 +89,7 @@ class Side:
 def figure6(
     task: Pddl3Task, scene: Scene, subject: Subject, seed: int, time_budget_s: float
 ) -> tuple[Side, Side]:
-    """Plans twice and executes both plans on the twin.
+    """Plans twice and carries both plans out on the twin.
 
     Args:
         task: with a constraint that a shortest plan for its goal breaks.

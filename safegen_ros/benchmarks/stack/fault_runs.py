@@ -24,8 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
-from safegen_ros.benchmarks.stack.loopback_ssh import has_sshd
+from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite, has_sshd
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
 from safegen_ros.robot.agent_client.channel import LocalChannel

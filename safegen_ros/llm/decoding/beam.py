@@ -16,8 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from safegen_ros.errors import Canceled, ErrorCode
-from safegen_ros.llm.decoding.guide import BeamOutcome, BeamResult
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax, StepTokens
+from safegen_ros.llm.decoding.guide import BeamOutcome, BeamResult, PlanSyntax, StepTokens
 from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree, tree_class
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation

@@ -22,8 +22,7 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.guide import BeamResult
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
+from safegen_ros.llm.decoding.guide import BeamResult, PlanSyntax
 from safegen_ros.llm.decoding.shield import TextEnding
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 
 from safegen_ros.llm.backend import CallClock, Cancelled, Message, Sampling, never
 from safegen_ros.llm.decoding.beam import StepBeam
-from safegen_ros.llm.decoding.guide import BeamResult, WordAutomaton
+from safegen_ros.llm.decoding.guide import BeamResult, PlanSyntax, WordAutomaton
 from safegen_ros.llm.decoding.logits_processors import ShieldProcessor, WordMask
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
 from safegen_ros.llm.decoding.shield import TextShield
 from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree
 from safegen_ros.llm.decoding.token_trie import TokenTrie

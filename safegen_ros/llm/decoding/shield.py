@@ -15,7 +15,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from safegen_ros.llm.backend import Unsupported
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
+from safegen_ros.llm.decoding.guide import PlanSyntax
 from safegen_ros.llm.decoding.token_trie import TokenTrie
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield, Situation

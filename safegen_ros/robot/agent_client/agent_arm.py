@@ -144,7 +144,7 @@ class AgentArm(Closing, ProgramArm):
         """Nothing: no arm behind this link feels contact."""
 
     def run_program(self, program: Program) -> None:
-        """Has the agent execute a program, and waits for its end.
+        """Has the agent carry a program out, and waits for its end.
 
         Raises:
             RobotError: it was refused as a whole, or a step failed and the arm holds; a link that

@@ -27,7 +27,7 @@ ConcurrentStep = tuple[Step, ...]
 
 
 class Stoppable(Protocol):
-    """A moving thing that can be stopped."""
+    """What moves, and can be told not to."""
 
     def stop(self) -> None:
         """Ends all motion at once, from any thread, and latches."""
@@ -42,7 +42,7 @@ class Monitor(Protocol):
     """Follows the observed states of one execution, such as `RunMonitor`.
 
     Attributes:
-        looks: number of observations; the first is the initial state.
+        looks: how many were observed; the first one is the initial state.
     """
 
     looks: int
@@ -126,7 +126,7 @@ class Cell(Stoppable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionProgress:
-    """The current work of the executor: verifying, rehearsing, preparing, moving, observed or done.
+    """What the executor does: verifying, rehearsing, preparing, moving, observed or done.
 
     Attributes:
         seen: the observed facts; only of the phase `observed`.
@@ -172,7 +172,7 @@ class Watch(Protocol):
     def look(self, steps: int, observed: State) -> Callable[[], None]:
         """Takes the number of steps taken, and the observation then.
 
-        The returned function waits for an answer, and raises where the execution must not go on.
+        What it returns waits for an answer, and raises where the execution must not go on.
         """
         ...
 
@@ -193,9 +193,10 @@ def carry_out(
         time_budget_s: the cell is stopped after this time [s].
         cancelled: whether the caller wants to stop; asked between steps. The caller that sets it
             also calls `cell.stop()`, which ends the motion under way.
-        resume: whether the cell is not prepared; it must then be in the initial state of the task.
+        resume: whether the cell is taken as it is, and not prepared; it must then be in the initial
+            state of the task.
         watch: a second monitor.
-        rehearse: a further test of a proved plan before anything moves; takes its verdict, and
+        rehearse: what else a proved plan has to pass before anything moves; takes its verdict, and
             returns that or one that refuses the plan.
 
     Returns:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
-from support.boxnet_planner import ScriptedPlanner
+from support.boxnet_planner import ScriptedPlanner, untrained_boxnet
 
 from safegen_ros.benchmarks.boxnet.planners import (
     RUNS,
@@ -19,15 +20,17 @@ from safegen_ros.benchmarks.boxnet.planners import (
     run_rows,
     spread,
 )
-from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE
+from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.recipe import Block, Split
 from safegen_ros.datasets.boxnet.rows import BoxNetRow, make_rows
 from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.llm.backend import Message, Sampling
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.answers import REFUSAL
-from safegen_ros.tasks.boxnet.model import Plan
-from safegen_ros.tasks.boxnet.planner import PlannerOptions
-from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt
+from safegen_ros.tasks.boxnet.model import Plan, Task
+from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, PlannerOptions, plan_with_model
+from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt, style_of
 
 SAMPLING = Sampling(seed=1)
 
@@ -121,3 +124,31 @@ def test_some_rows_come_from_all_over_a_split() -> None:
     some = spread(SOLVABLE * 5, 4)
     assert some == [(SOLVABLE * 5)[at] for at in (0, 3, 7, 11)]
     assert spread(SOLVABLE, 0) == spread(SOLVABLE, 9) == SOLVABLE
+
+
+MODEL = data_path('models/safegen-boxnet-mini')
+TASKS = [
+    next(tasks((side, side), objects, 'shipped', held_out=True))
+    for side, objects in product((3, 4, 5), (1, 2, 3))
+]
+FLOOR = 7
+"""Of nine; below what was measured, since other processors round otherwise."""
+UNTRAINED = TASKS[::2]
+"""A network that knows nothing writes long plans, which takes its time."""
+
+
+def solved(folder: Path, mode: str, among: list[Task] = TASKS) -> int:
+    backend, style = TransformersBackend(folder), style_of(str(folder))
+    greedy = Sampling(temperature=0.0, max_new_tokens=200)
+    held = PlannerOptions(mode, HELD, most_steps=12)
+    found = (plan_with_model(task, backend, greedy, held, style=style) for task in among)
+    return sum(run.judged.verdict.ok for run in found)
+
+
+@pytest.mark.nightly
+def test_the_shipped_model_has_learned_to_plan(tmp_path: Path) -> None:
+    for mode in (FULL, NEXT):
+        assert solved(MODEL, mode) >= FLOOR
+    assert solved(untrained_boxnet(tmp_path), FULL, UNTRAINED) <= len(UNTRAINED) // 2
+    size = sum(path.stat().st_size for path in MODEL.rglob('*') if path.is_file())
+    assert size < 15_000_000

@@ -18,7 +18,7 @@ import pytest
 from support import waiting
 from support.arm_bench import SLACK_S, Bench, Turning, held_after, ready
 
-from safegen_ros.benchmarks.stack.loopback_ssh import LoopbackSsh
+from safegen_ros.benchmarks.stack.emulated_site import LoopbackSsh
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.agent.messages import LINK_TIMEOUT_S, SerialPort
 from safegen_ros.robot.agent_client import ssh_link

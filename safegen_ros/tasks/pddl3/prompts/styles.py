@@ -18,7 +18,7 @@ from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.llm.backend import Unsupported
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
+from safegen_ros.llm.decoding.guide import PlanSyntax
 from safegen_ros.llm.model_names import (
     INSTRUCT,
     SETTINGS,

@@ -15,8 +15,7 @@ from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
 from safegen_ros.llm.decoding.constrained import TransformersGuide
 from safegen_ros.llm.decoding.guide import BeamOutcome as Ended
-from safegen_ros.llm.decoding.guide import BeamResult, Guide
-from safegen_ros.llm.decoding.plan_syntax import PlanSyntax
+from safegen_ros.llm.decoding.guide import BeamResult, Guide, PlanSyntax
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import parse_plan
