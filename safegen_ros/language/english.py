@@ -30,7 +30,7 @@ from safegen_ros.pddl.model import (
     Problem,
     Variables,
 )
-from safegen_ros.pddl.writer import expression_text
+from safegen_ros.pddl.writer import declared_constants, expression_text
 
 _SLOT = re.compile(r'\{(\w*)\}')
 
@@ -101,7 +101,7 @@ class _Writer:
         return self._phrases.name(name)
 
     def _objects(self) -> list[str]:
-        constants = self._problem.domain.constants
+        constants = declared_constants(self._problem.domain)
         own = {n: kind for n, kind in self._problem.objects.items() if n not in constants}
         if not own:
             return [plain(phrases.NO_OBJECTS)]

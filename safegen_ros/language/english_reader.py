@@ -14,6 +14,7 @@ from safegen_ros.language.english_tokens import Tokens
 from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.placed import Place, PlacedWords
 from safegen_ros.pddl.model import Domain, Problem
+from safegen_ros.pddl.writer import declared_constants
 
 
 def from_english(text: str, domain: Domain, source: str = '<problem>') -> Problem:
@@ -64,7 +65,7 @@ class _Sentences:
         add(tokens.next.place, '(', ':objects')
         self._objects()
         add(tokens.next.place, ')')
-        self._clauses.objects |= domain.constants.keys()
+        self._clauses.objects |= declared_constants(domain)
         tokens.expect(phrases.START)
         facts = self._list(self._clauses.unit)
         tokens.expect(phrases.CLOSED)

@@ -183,13 +183,19 @@ def domain_text(domain: Domain, constraints: bool = False) -> str:
     return '\n'.join([*sections, ')', ''])
 
 
+def declared_constants(domain: Domain) -> set[str]:
+    """The constants that a problem of a domain need not declare."""
+    undeclared = {each.name for each in domain.remarks if each.rule == 'undeclared-object'}
+    return set(domain.constants) - undeclared
+
+
 def problem_text(problem: Problem) -> str:
     """A problem in PDDL3 that reads back as an equal problem.
 
     Constraints and preferences of the domain stay in the domain: they are written again here,
     which changes nothing, since one that domain and problem ask for is asked for once.
     """
-    constants, typed = problem.domain.constants, bool(problem.domain.types)
+    constants, typed = declared_constants(problem.domain), bool(problem.domain.types)
     objects = ' '.join(
         f'{name} - {_type_text(kind)}' if typed else name
         for name, kind in problem.objects.items()

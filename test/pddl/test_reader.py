@@ -27,7 +27,7 @@ from safegen_ros.pddl.reader import (
     read_domain,
     read_problem,
 )
-from safegen_ros.pddl.writer import domain_text
+from safegen_ros.pddl.writer import domain_text, problem_text
 
 DOMAIN = """(define (domain depot)
   (:requirements :typing)
@@ -486,6 +486,7 @@ def test_what_a_domain_leaves_undeclared_and_has_one_meaning_is_read_with_a_rema
     )
     problem = read_problem(task, domain)
     assert problem.notes == tuple(map(str, domain.remarks))
+    assert read_problem(problem_text(problem), domain) == problem
 
 
 def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:

@@ -28,7 +28,7 @@ from safegen_ros.pddl.model import (
     Problem,
     TimedLiteral,
 )
-from safegen_ros.pddl.writer import value_text
+from safegen_ros.pddl.writer import declared_constants, value_text
 
 TIME_KEYS: dict[str, tuple[str, ...]] = {
     'within': ('steps',),
@@ -46,7 +46,7 @@ def time_keys(operator: str, timed: bool) -> tuple[str, ...]:
 
 def to_json(problem: Problem) -> str:
     """A problem as JSON text, one fact to a line."""
-    constants = problem.domain.constants
+    constants = declared_constants(problem.domain)
     sections: dict[str, Any] = {
         'problem': problem.name,
         'domain': problem.domain.name,
