@@ -36,12 +36,14 @@ def silent(what: str, done: int, total: int) -> None:
 _Result = TypeVar('_Result')
 
 
-def timed(work: Callable[[], _Result], times: int = 1) -> tuple[_Result, float]:
+def timed(
+    work: Callable[[], _Result], times: int = 1, clock: Callable[[], float] = time.process_time
+) -> tuple[_Result, float]:
     """What some work returns the last time, and the processor time of all times together [s]."""
-    begun = time.process_time()
+    begun = clock()
     for _ in range(times):
         result = work()
-    return result, time.process_time() - begun
+    return result, clock() - begun
 
 
 def resident_bytes() -> int | None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -93,7 +94,11 @@ def planner(
     jobs: Annotated[int, typer.Option(min=1, help='problems to solve at once')] = 1,
     model: Annotated[
         str | None,
-        typer.Option(help='measure this model folder, with 1, 4 and 16 goals at once'),
+        typer.Option(help='measure this model, with 1, 8 and 32 goals at once'),
+    ] = None,
+    prompts: Annotated[
+        Path | None,
+        typer.Option(help='model folder whose prompts the server of --model gets'),
     ] = None,
     strategy: Annotated[
         str | None,
@@ -106,7 +111,7 @@ def planner(
     if figure3 and model is not None:
         raise typer.BadParameter('--figure3 is about search, --model about a model: give one')
     if model is not None:
-        _model(model, problems or _ASKED, strategy, seed, out)
+        _model(model, prompts, problems or _ASKED, strategy, seed, out)
         return
     from safegen_ros.benchmarks.speed import planner as search
     from safegen_ros.search.solve import Route
@@ -228,24 +233,34 @@ def many_goals(
         raise typer.Exit(1)
 
 
-def _model(model: str, problems: int, strategy: str | None, seed: int, out: Path | None) -> None:
+def _model(
+    model: str,
+    prompts: Path | None,
+    problems: int,
+    strategy: str | None,
+    seed: int,
+    out: Path | None,
+) -> None:
     """Goals of one model, one at a time and many at once."""
     from safegen_ros.benchmarks.speed.concurrency import AT_ONCE, measure
-    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.model_names import is_server, named_model
     from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.llm.openai_backend import RetryPolicy
     from safegen_ros.planning.levels import DEFAULT, level_names
-    from safegen_ros.tasks.pddl3.prompts.styles import load_style
+    from safegen_ros.tasks.pddl3.prompts.styles import load_style, style_of
 
     asked = strategy or DEFAULT
     level_names(asked)
     name, console = named_model(model), Console()
-    style = load_style(Path(name))
+    style = load_style(prompts) if prompts else style_of(name)
+    many = RetryPolicy(parallel=max(AT_ONCE))
     with (
         closing(open_backend(name, device='cpu')) as plain,
-        closing(open_backend(name, device='cpu', batch=max(AT_ONCE))) as shared,
+        closing(open_backend(name, device='cpu', batch=max(AT_ONCE), retry=many)) as shared,
         stages(console) as notify,
     ):
-        report = measure(plain, shared, style, problems, asked, seed, notify)
+        clock = time.monotonic if is_server(name) else time.process_time
+        report = measure(plain, shared, style, problems, asked, seed, notify, clock)
     report = replace(report, settings={'model': model, **report.settings})
     _finish(report, _folder(out), console)
 

@@ -85,7 +85,7 @@ def test_a_model_is_measured_beside_plain_generate(
     asked: list[tuple[object, ...]] = []
 
     def measure(plain: Backend, shared: Backend, style: object, *rest: Any) -> Report:
-        *settings, notify = rest
+        *settings, notify, _ = rest
         asked.append((*settings, type(plain), type(shared), type(style)))
         notify('a stage', 1, 2)
         return Report('concurrency', {}, (Measurement('4 at once', 3.0, 'x'),))
