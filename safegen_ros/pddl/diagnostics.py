@@ -19,6 +19,8 @@ MAX_ERRORS = 20
 
 _MAX_NOTED = 50  # errors after which reading ends, however alike they are
 
+_MOST_ASSUMED = 100  # names that a domain may leave undeclared
+
 _MAX_KNOWN = 1000  # names that are compared with a misspelt one
 _MAX_NAME = 40  # characters of names that are compared
 _MAX_DIFFERENCE = 3  # in their lengths
@@ -54,14 +56,19 @@ class Assumed:
         constants: of the domain; others are put in with the type that their places ask for.
         functions: those of costs and durations, with the types of their arguments.
         predicates: declared ones, widened for variables of a type that overlaps theirs.
-        remarks: each such name, where it was met first.
+        remarks: each such name by its rule, where it was met first.
     """
 
     types: dict[str, str]
     constants: dict[str, str] = field(default_factory=dict)
     functions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     predicates: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    remarks: list[Remark] = field(default_factory=list)
+    remarks: dict[tuple[str, str], Remark] = field(default_factory=dict)
+
+    @property
+    def full(self) -> bool:
+        """Whether so many names are undeclared that no more are looked at."""
+        return len(self.remarks) >= _MOST_ASSUMED
 
 
 class Reports:

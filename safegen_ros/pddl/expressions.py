@@ -104,7 +104,12 @@ def _assumed(scope: Scope, group: Group) -> tuple[str, ...] | None:
     Comparisons, which decide, refuse it.
     """
     assumed, name = scope.reader.assumed, group.head
-    if assumed is None or not is_name(name) or suggestion(name, scope.domain.functions):
+    if (
+        assumed is None
+        or assumed.full
+        or not is_name(name)
+        or suggestion(name, scope.domain.functions)
+    ):
         return None
     what = f'function {name[:40]!r} is not declared: it is read as one of objects'
     cure = 'declare it in (:functions ...)'

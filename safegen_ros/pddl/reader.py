@@ -148,7 +148,7 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
         predicates={**domain.predicates, **assumed.predicates},
         functions={**domain.functions, **assumed.functions},
         wishes=tuple(wishes),
-        remarks=tuple(assumed.remarks),
+        remarks=tuple(assumed.remarks.values()),
         spelling=Spelling(reader.text, {*flat, *constants}),
     )
 

@@ -133,9 +133,9 @@ def _is_assumed(
     that no object fits is refused.
     """
     assumed, term, head = scope.reader.assumed, group.items[index], group.head
-    if assumed is None or not isinstance(term, str):
+    if assumed is None or assumed.full or not isinstance(term, str):
         return False
-    if any(each.rule == 'undeclared-object' and each.name == term for each in assumed.remarks):
+    if ('undeclared-object', term) in assumed.remarks:
         if scope.fits(wanted, actual):
             assumed.constants[term] = wanted
         return scope.fits(wanted, actual)
@@ -171,12 +171,12 @@ def read_term(scope: Scope, group: Group, index: int, kind: str = '') -> str:
             f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
         )
     close = suggestion(text, (*scope.objects, *(name[1:] for name in scope.variables)))
-    one_type = kind and ANY_OF not in kind
-    if reader.assumed and one_type and not close and text[0].isalpha() and is_name(text):
+    assumed, plain = reader.assumed, text[0].isalpha() and is_name(text) and not close
+    if assumed is not None and not assumed.full and plain and kind and ANY_OF not in kind:
         what = f'object {text[:40]!r} is not declared: each problem has to declare it'
         cure = f'declare it in (:constants {text[:40]} - {kind[:40]})'
         remark(reader, group, index, Remark('undeclared-object', text, what, cure))
-        reader.assumed.constants[text] = kind
+        assumed.constants[text] = kind
         return text
     known = 'no object is declared'
     if scope.objects:

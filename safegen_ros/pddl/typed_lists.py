@@ -160,10 +160,11 @@ def _type(
 
 def remark(reader: Reader, group: Group, index: int, found: Remark) -> None:
     """Notes what an item of a list is read as, where its name is met first."""
-    remarks = reader.assumed.remarks if reader.assumed is not None else []
-    if all((each.rule, each.name) != (found.rule, found.name) for each in remarks):
+    remarks = reader.assumed.remarks if reader.assumed is not None else {}
+    if (found.rule, found.name) not in remarks:
         line, column = reader.place_in(group, index)
-        remarks.append(replace(found, source=reader.source, line=line, column=column))
+        placed = replace(found, source=reader.source, line=line, column=column)
+        remarks[found.rule, found.name] = placed
 
 
 def _check_declared(
@@ -172,7 +173,12 @@ def _check_declared(
     if types is not None and name != 'object' and name not in types:
         known = sorted({*types, 'object'})
         assumed = reader.assumed
-        if assumed is not None and name != 'number' and not suggestion(name, known):
+        if (
+            assumed is not None
+            and not assumed.full
+            and name != 'number'
+            and not suggestion(name, known)
+        ):
             what = f'type {name[:40]!r} is not declared: it is read as a type below object'
             cure = f'declare it in (:types {name[:40]})'
             remark(reader, group, index, Remark('undeclared-type', name, what, cure))

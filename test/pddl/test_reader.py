@@ -501,6 +501,9 @@ def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
         with pytest.raises(PddlError, match=re.escape(error)):
             read_domain(f'{typed}{slip})')
     task = '(define (problem q) (:domain d) (:objects t - truck) (:init) (:goal (and)))'
+    many = ' '.join(f'(seen {chr(97 + n // 26) * 5}{chr(97 + n % 26) * 5})' for n in range(150))
+    with pytest.raises(PddlError, match='is not declared: what a domain names must stand in its'):
+        read_domain(f'(define (domain d) (:predicates (seen ?x)) (:action a :effect (and {many})))')
     with pytest.raises(PddlError, match="type 'place' is not declared in the domain, nor here"):
         read_problem(task, read_domain(ASSUMED['types'][0]))
     with pytest.raises(PddlError, match="object 'hub' is not declared in the domain, nor here"):
