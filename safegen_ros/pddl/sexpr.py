@@ -37,6 +37,9 @@ _CAPITALS = re.compile(r'(?<![^\s();?])[^\s();?A-Z]*[A-Z][^\s();?]*', re.ASCII) 
 _GLUED = re.compile(r'(?<=[^\s()])\?', re.ASCII)  # a variable starts where its '?' stands
 _NAME = re.compile(r'@?[a-z0-9_][a-z0-9_\-]*\Z')
 
+_LONG_WORD = re.compile(r'(\S{100})\S+')
+"""A name that a message repeats; it may be as long as the text."""
+
 _OBJECTS = ('object', 'constant')
 _HIDING = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]')
 """Characters by which a comment could show as a line of PDDL that is not read."""
@@ -141,6 +144,7 @@ class Reader(Reports):
     ) -> PddlError:
         """An error at a list or a word, to be raised by the caller."""
         line, column = (at.line, at.column) if isinstance(at, SourceWord) else self.place(at.start)
+        what, cure = (_LONG_WORD.sub(r'\1...', text) for text in (what, cure))
         error = PddlError(what, source=self.source, line=line, column=column, cure=cure, code=code)
         if self.text:
             error.excerpt = excerpt_at(self.text, self._starts[1][line - 1], line, column)

@@ -420,6 +420,9 @@ def test_in_a_domain_without_types_objects_may_have_any() -> None:
 
 
 def test_a_problem_may_name_another_domain_only_when_that_is_asked_for() -> None:
+    with pytest.raises(PddlError) as caught:
+        read_problem(_problem().replace('depot', 'd' * 70_000), DEPOT)
+    assert len(caught.value.message) < 500
     text = _problem().replace('depot', 'depots')
     with pytest.raises(PddlError, match="for domain 'depots', not 'depot'"):
         read_problem(text, DEPOT)
