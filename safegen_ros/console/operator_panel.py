@@ -127,6 +127,8 @@ class OperatorPanel:
         if key != self._digest:
             self._digest = key
             self._offer(pending)
+            if pending is not None:  # an answer is given with its plan in view
+                self.cards.open(APPROVE)
 
     def _offer(self, pending: Pending | None) -> None:
         for button in self._answers:

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from safegen_ros.console.operator_panel import OperatorPanel
-from safegen_ros.console.state import ConsoleState, PartView, Snapshot, StopView
+from safegen_ros.console.state import ConsoleState, PartView, Pending, Snapshot, StopView
+from safegen_ros.console.widgets import APPROVE, HISTORY
+from safegen_ros.verdict import Category, Verdict
 
 
 class _Gui:
@@ -112,3 +114,14 @@ def test_a_statement_is_made_only_by_who_confirms_it(
         panel.update(Snapshot(parts=parts_of, stop=stop))
         names = ('Reset …', 'The blocks were set up …')
         assert {name for name in names if gui.buttons[name].visible} == shown
+
+
+def test_the_plan_is_in_view_when_its_answers_are_offered() -> None:
+    gui = _Gui()
+    parts: Any = SimpleNamespace(gui=gui, state=ConsoleState(), read_only=False, place=())
+    panel = OperatorPanel(parts)
+    panel.cards.open(HISTORY)
+    verdict = Verdict(Category.SUCCESS)
+    panel.update(Snapshot(pending=Pending('0' * 32, 'f' * 64, ('(pickup a)',), verdict, 0.0)))
+    assert 'Approve this plan' in gui.buttons
+    assert panel.cards.opened == APPROVE
