@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.errors import PddlError
+from safegen_ros.language import vocabulary
 from safegen_ros.language.lexicon import Phrasing, Vocabulary, Wording, lexicon
 from safegen_ros.pddl.model import Domain
 from safegen_ros.pddl.reader import read_domain
@@ -49,3 +50,7 @@ def test_a_wrong_lexicon_is_refused(
     (tmp_path / 'lexicon.yaml').write_text(text)
     with pytest.raises(PddlError, match=message):
         lexicon(domain)
+
+
+def test_a_domain_folder_of_an_earlier_release_finds_its_words() -> None:
+    assert vocabulary.Wording is Wording
