@@ -54,9 +54,9 @@ CELL, REPLAY = (
 )
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
-_PHONE_PX, _SHEET = 576, 0.6
-"""Width of a browser up to which viser lays its panel over the lower part of the picture, and that
-part. Beside a panel the picture may be as narrow, but not before the panel is there."""
+_PHONE, _SHEET = 0.55, 0.6
+"""Width over height up to which a picture is taken for that of a phone, where the panel of viser
+covers the lower part, and that part."""
 
 
 class Stage:
@@ -229,7 +229,6 @@ class Views:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._shown: dict[int, tuple[View, float]] = {}
-        self._phones: set[int] = set()
         server.initial_camera.position, server.initial_camera.look_at = CELL
         server.on_client_connect(self._greet)
         server.on_client_disconnect(self._forget)
@@ -238,12 +237,9 @@ class Views:
         """Has a viewer look from there."""
         camera = client.camera
         self._shown[client.client_id] = view, _aspect(camera)
-        phone = client.client_id in self._phones and camera.image_width <= _PHONE_PX
-        camera.position, camera.look_at = framed(view, _aspect(camera), camera.fov, phone)
+        camera.position, camera.look_at = framed(view, _aspect(camera), camera.fov)
 
     def _greet(self, client: viser.ClientHandle) -> None:
-        if client.camera.image_width <= _PHONE_PX:
-            self._phones.add(client.client_id)
         self.show(client, CELL)
 
         @client.camera.on_update
@@ -254,11 +250,10 @@ class Views:
 
     def _forget(self, client: viser.ClientHandle) -> None:
         self._shown.pop(client.client_id, None)
-        self._phones.discard(client.client_id)
 
 
 def framed(
-    view: View, aspect: float, fov: float, phone: bool = False
+    view: View, aspect: float, fov: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Position and target of the camera that shows a view [m].
 
@@ -266,12 +261,11 @@ def framed(
         view: the view.
         aspect: width over height of the picture.
         fov: vertical angle of the picture [rad].
-        phone: whether a panel covers the lower part of the picture.
     """
     eye, target = np.array(view.eye), np.array(view.target)
     back = (eye - target) * max(1.0, ASPECT / aspect)
     eye = target + back
-    if phone:  # looking lower moves the table up, into the part that is free
+    if aspect <= _PHONE:  # looking lower moves the table up, into the part that is free
         across = np.cross((0.0, 0.0, 1.0), back)
         up = np.cross(back, across / np.linalg.norm(across))
         target = target - up * _SHEET * math.tan(fov / 2)
