@@ -206,5 +206,5 @@ def test_a_gpu_that_is_not_there(tiny_model: Path) -> None:
 
     if torch.cuda.is_available():
         pytest.skip('this machine has a GPU')
-    with pytest.raises(BackendError, match='no GPU'):
+    with pytest.raises(BackendError, match='needs a GPU'):
         TransformersBackend(tiny_model, 'cuda')
