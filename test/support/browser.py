@@ -98,9 +98,8 @@ class Screen:
 
     def top(self) -> None:
         """Scrolls to what is always in view."""
-        self.page.locator('.sg-head').evaluate(
-            "(head) => head.closest('.mantine-ScrollArea-viewport').scrollTo(0, 0)"
-        )
+        panel = self.page.locator('.mantine-ScrollArea-viewport')
+        panel.filter(has=self.page.locator('.sg-head')).evaluate('(panel) => panel.scrollTo(0, 0)')
 
     def open(self, card: str) -> None:
         """Opens a card by its button."""
