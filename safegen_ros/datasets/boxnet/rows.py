@@ -140,7 +140,7 @@ def row_of(values: Any, place: str) -> BoxNetRow:
         )
         return BoxNetRow(values['split'], task, steps, bound or 0, length, at_once, found or None)
     except (BoxnetError, PlanAnswerError, KeyError, TypeError) as error:
-        raise DatasetError(f'{place}: is no row: {error}: build it again') from error
+        raise DatasetError(f'{place}: is not a row: {error}: build it again') from error
 
 
 def read_rows(path: Path) -> Iterator[BoxNetRow]:
@@ -155,7 +155,7 @@ def read_rows(path: Path) -> Iterator[BoxNetRow]:
 
 def _whole(value: Any, place: str) -> int | None:
     if value is not None and type(value) is not int:
-        raise DatasetError(f'{place}: is no row: {value!r:.40} is no whole number')
+        raise DatasetError(f'{place}: is not a row: {value!r:.40} is not a whole number')
     return value
 
 

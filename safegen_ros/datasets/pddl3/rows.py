@@ -76,7 +76,7 @@ def row_of(values: Any, place: str) -> Row:
         pairs = [[part['parameter'], part['value']] for part in values['size']]
     except (TypeError, KeyError) as error:
         raise DatasetError(
-            f'{place}: is no row, its size is unreadable: build the dataset again'
+            f'{place}: is not a row, its size is unreadable: build the dataset again'
         ) from error
     return read_row(Row, {**values, 'size': pairs}, place)
 

@@ -137,8 +137,8 @@ def test_a_test_problem_among_the_training_rows_is_found(copy: Path) -> None:
     ('line', 'message'),
     [
         ('{', 'train.jsonl:1: is not JSON'),
-        ('[]', 'train.jsonl:1: is no row'),
-        ('{"id": "ferry-1"}', 'train.jsonl:1: is no row'),
+        ('[]', 'train.jsonl:1: is not a row'),
+        ('{"id": "ferry-1"}', 'train.jsonl:1: is not a row'),
     ],
 )
 def test_a_line_that_is_no_row_is_found(copy: Path, line: str, message: str) -> None:
@@ -155,7 +155,7 @@ def test_a_field_of_another_kind_is_found(small: Path) -> None:
     values = json.loads((small / 'train.jsonl').read_text().splitlines()[0])
     with pytest.raises(DatasetError, match="here: number: is '7': write a whole number, or build"):
         row_of({**values, 'number': '7'}, 'here')
-    with pytest.raises(DatasetError, match='here: is no row, its size'):
+    with pytest.raises(DatasetError, match='here: is not a row, its size'):
         row_of({**values, 'size': [3]}, 'here')
 
 
