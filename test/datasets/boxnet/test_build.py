@@ -99,7 +99,7 @@ def test_rows_hold_plans_and_proofs(built: Path, workers: Workers) -> None:
         (lambda row: row.update(plan=row['plan'][:-1]), 'its plan is refused'),
         (lambda row: row.update(lower_bound=99), 'its plan is refused'),
         (lambda row: row.update(plan=None), 'not of its variant'),
-        (lambda row: row.update(paper_steps='3'), 'no whole number'),
+        (lambda row: row.update(paper_steps='3'), 'not a whole number'),
         (lambda row: row.pop('proof'), 'is not a row'),
         (lambda row: row.update(split='train'), 'does not belong here'),
     ],
