@@ -24,8 +24,9 @@ tar -xzf "$out.build"/*.tar.gz -C "$out.build" --strip-components 1
 sources=$out.build/vendor/llama.cpp
 cmake -S "$sources" -B "$out.build/made" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
   -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF \
-  -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF > "$out.build/log"
-cmake --build "$out.build/made" --target llama-server -j "$(nproc)" >> "$out.build/log"
+  -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF > "$out.build/log" 2>&1 &&
+  cmake --build "$out.build/made" --target llama-server -j "$(nproc)" >> "$out.build/log" 2>&1 ||
+  { tail "$out.build/log" >&2; die "llama-server could not be built: see $out.build/log"; }
 cp "$out.build/made/bin/llama-server" "$sources"/convert_{hf,lora}_to_gguf.py "$out"
 cp -r "$sources/conversion" "$sources/gguf-py" "$out"
 # The converter imports it for every model, though few need it.
