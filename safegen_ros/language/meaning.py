@@ -184,8 +184,8 @@ class _Meaning:
         counted = purpose == COUNTED
         hows = {thing.how for _, thing in clause.things}
         several = hows & {*UNIVERSAL, *((ANY, NO, NOR, OR) if counted else ())}
-        whoever = counted and self._left_out_agent(clause)
-        if whoever:
+        anyone = counted and self._left_out_agent(clause)
+        if anyone:
             several |= {ALL}
         found: list[ConstraintTree] = []
         goal = self._clause.way.goal is not None and bool(several)

@@ -224,8 +224,8 @@ class Quantities:
         for number, thing in clause.things:
             split = thing.how in UNIVERSAL
             if counted:
-                whoever = number == clause.way.agent and thing.index < 0 and thing.how == SOME
-                split = split or whoever or thing.how in (ANY, NO, NOR, OR)
+                anyone = number == clause.way.agent and thing.index < 0 and thing.how == SOME
+                split = split or anyone or thing.how in (ANY, NO, NOR, OR)
             if split:
                 members = self._members(clause, number, thing)
                 one = [clause.put(number, NounPhrase(NAME, (name,))) for name in members]

@@ -221,7 +221,7 @@ MORE = {
 kinds of failures of the paper [% of runs]; answers of a run; the mean reward."""
 
 DIFFERENCES = (
-    'The paper has tasks, a planner and models of its own; its data and code are not public. '
+    'The paper has other tasks, planners and models; its data and code are not public. '
     'Tasks, planner and rules here follow its text.',
     'StepDiff is measured by our planner after listing 1 of the paper, over tasks that it solves.',
     'The paper does not tell how many tasks UNSEENMAP has, which leaves its n out.',

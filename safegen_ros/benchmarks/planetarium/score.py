@@ -287,7 +287,7 @@ _TABLE_1 = {
 
 _SIDES = {'enforced': 'types enforced', 'tolerant': 'types tolerated'}
 _NOTE = (
-    '- The figures of the paper are of its own test split, and average over its domains. It tells '
+    '- The figures of the paper are of its test split, and average over its domains. It tells '
     'those with types tolerated in a picture only.'
 )
 

@@ -103,7 +103,7 @@ def load_recipe(path: Path) -> BoxnetRecipe:
     recipe = file.read(BoxnetRecipe, read_json(path))
     check_version(file, recipe.version, VERSION)
     names = [split.name for split in recipe.splits]
-    file.need(0 < len(names) == len(set(names)), 'splits', names, 'give each a name of its own')
+    file.need(0 < len(names) == len(set(names)), 'splits', names, 'give each another name')
     for split in recipe.splits:
         plain = split.name.isidentifier() and split.name.isascii()
         cure = 'its name is that of a file: use letters, digits and _'
