@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(573, 400),
-    'source lines': Limit(112_600, 76_000),
-    'test files': Limit(385),
-    'test lines': Limit(63_260, 42_000),
+    'source files': Limit(585, 400),
+    'source lines': Limit(113_900, 76_000),
+    'test files': Limit(389),
+    'test lines': Limit(63_600, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

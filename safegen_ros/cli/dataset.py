@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -138,18 +139,25 @@ def lessons(
     size: Annotated[int, typer.Option(min=1, help='lessons per group')] = 8,
     mix: Annotated[
         str,
-        typer.Option(help='small problems first, then first (like those of the paper), then all'),
+        typer.Option(
+            help='small problems first, then first (like those of the paper), then all; or '
+            'requests, in words'
+        ),
     ] = 'all',
     seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,
 ) -> None:
     """Write training data for a language model: many rules, sizes, formats and made-up domains."""
-    from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
+    from safegen_ros.datasets.pddl3.lessons import MIXES, lesson_group, write_lessons
+    from safegen_ros.datasets.requests.lessons import request_group
 
-    if mix not in MIXES:
-        raise typer.BadParameter(f'{mix!r} is not one of: {", ".join(MIXES)}', param_hint='--mix')
+    kinds: dict[str, Callable[[int, int, int], list[str]]]
+    kinds = {name: partial(lesson_group, mix) for name, mix in MIXES.items()}
+    kinds['requests'] = request_group
+    if mix not in kinds:
+        raise typer.BadParameter(f'{mix!r} is not one of: {", ".join(kinds)}', param_hint='--mix')
     with working(jobs, '') as (workers, notify, console):
-        count = write_lessons(out, MIXES[mix], groups, size, seed, workers, notify)
+        count = write_lessons(out, kinds[mix], groups, size, seed, workers, notify)
     console.print(f'{count:,} lessons: {out}', soft_wrap=True)
     _next(console, 'safegen train sft --config RECIPE --out FOLDER')
 

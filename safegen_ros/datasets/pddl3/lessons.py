@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -102,13 +102,19 @@ class Solved:
 
 
 def write_lessons(
-    out: Path, mix: LessonMix, groups: int, size: int, seed: int, workers: Workers, notify: Notify
+    out: Path,
+    group: Callable[[int, int, int], list[str]],
+    groups: int,
+    size: int,
+    seed: int,
+    workers: Workers,
+    notify: Notify,
 ) -> int:
     """Writes `train.jsonl` and `test.jsonl` as `training.text_world` reads them.
 
     Args:
         out: receives the files.
-        mix: what they are made of.
+        group: the lines of a group by the seed, its number and its size.
         groups: how many; the lessons of a group share the beginning of their prompts.
         size: lessons of each.
         seed: of everything.
@@ -122,8 +128,7 @@ def write_lessons(
         DatasetError: a file cannot be written.
     """
     made = []
-    given = ((mix, seed, number, size) for number in range(groups))
-    for lines in in_order(workers, lesson_group, given):
+    for lines in in_order(workers, group, ((seed, number, size) for number in range(groups))):
         made.append(lines)
         notify('groups', len(made), groups)
     with writing(out):

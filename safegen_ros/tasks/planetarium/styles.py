@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a request is put to a model, and how its answers are read.
 
-Two styles behind one protocol: `instruct` for chat models, which are shown the domain and write
-PDDL, and `words` for the small translator that this package trains. A model folder chooses the
-latter with `safegen.json`: `{"prompt_style": "planetarium"}`.
+Three styles behind one protocol: `instruct` for chat models, which are shown the domain and write
+PDDL; `goals` for a language model that was fine-tuned on requests; and `planetarium` for the small
+translator of descriptions. A model folder chooses one with `safegen.json`:
+`{"prompt_style": "goals"}`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from safegen_ros.llm.model_names import INSTRUCT, model_folder, prompt_style, wo
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.writer import atom_text, domain_text
 from safegen_ros.tasks.planetarium.descriptions import END, START
+from safegen_ros.tasks.planetarium.goal_prompt import (
+    answered_problem,
+    goal_prompt,
+    observed_facts,
+)
 from safegen_ros.tasks.planetarium.request import Request
 from safegen_ros.tasks.planetarium.translator_words import (
     TranslatorWords,
@@ -28,8 +34,8 @@ from safegen_ros.tasks.planetarium.translator_words import (
     spelt_out,
 )
 
-STYLE = 'planetarium'
-"""The `safegen.json` of a model that reads and writes `words`."""
+STYLE, GOALS = 'planetarium', 'goals'
+"""The `safegen.json` of models that read and write `translator_words`, and `goal_prompt`."""
 
 QUESTION = 'QUESTION:'
 """What an answer begins with that asks instead of guessing."""
@@ -73,6 +79,25 @@ class InstructTranslation:
             asked.append(_user(f'This cannot be used: {reason}\nWrite the whole problem again.'))
         (answer,) = yield [asked]
         return answer
+
+
+class GoalTranslation:
+    """The facts of an observed world in, goal and rules out, as `goal_prompt` has them.
+
+    The refusal is not passed on: another seed draws again.
+    """
+
+    def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
+        """One question, without the rules that a grammar has read."""
+        if request.start is None:
+            raise SafegenError(
+                'the model that translates needs to be told what there is: give the observed world '
+                '(--start)',
+                ErrorCode.TRANSLATION_FAILED,
+            )
+        text = request.text if request.rest is None else request.rest
+        (answer,) = yield [[_user(goal_prompt(*observed_facts(request.start), text))]]
+        return answered_problem(request.start, answer)
 
 
 class WordTranslation:
@@ -202,4 +227,6 @@ def translation_style_of(
     name = prompt_style(folder)
     if folder is not None and name == STYLE:
         return WordTranslation(words_of_model(folder), strict=strict, shield=shield)
+    if name == GOALS:
+        return GoalTranslation()
     return InstructTranslation() if name == INSTRUCT else None

@@ -1,0 +1,95 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Has a model read requests, and compares with what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from safegen_ros.datasets.files import DatasetError, read_lines
+from safegen_ros.errors import SafegenError
+from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.pddl.model import AtomFormula
+from safegen_ros.pddl.text_files import read_text
+from safegen_ros.pddl.writer import atom_text
+from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
+from safegen_ros.tasks.planetarium.request import read_request
+from safegen_ros.tasks.planetarium.styles import TranslationStyle
+
+_WORLD = 'blocks'
+_MOST_TOKENS = 1024
+
+
+class RequestOutcome(str, Enum):
+    """What became of a request."""
+
+    RIGHT = 'right'
+    WRONG = 'wrong, and shown so'
+    ASKED_BACK = 'asked back'
+    REFUSED = 'refused'
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRequest:
+    """A request that a person wrote.
+
+    Attributes:
+        world: the name of a problem, without `.pddl`, in the folder of the file.
+        start: the text of that problem.
+        goal: the atoms that are meant.
+        ruled: whether it has a rule.
+    """
+
+    text: str
+    world: str
+    start: str
+    goal: frozenset[str]
+    ruled: bool
+
+
+def written_requests(file: Path) -> Iterator[WrittenRequest]:
+    """The requests of a file: JSON lines with `request`, `goal`, `rule`, and `world` if not blocks.
+
+    Raises:
+        DatasetError: a line is not a request, or a file cannot be read.
+    """
+    for values, place in read_lines(file):
+        try:
+            world = str(values.get('world', _WORLD))
+            text, goal, ruled = str(values['request']), values['goal'], bool(values['rule'])
+        except (KeyError, AttributeError, TypeError) as error:
+            raise DatasetError(
+                f'{place}: is not a request: write an object with request, goal and rule'
+            ) from error
+        start = read_text(file.parent / f'{world}.pddl', 'problem')
+        yield WrittenRequest(text, world, start, frozenset(map(str, goal)), ruled)
+
+
+def understood(
+    asked: WrittenRequest, backend: Backend, style: TranslationStyle, seed: int, readings: int
+) -> tuple[RequestOutcome, str]:
+    """What became of a request, and its meaning or the reason.
+
+    A rule is written in words, so the comparison is only whether there is one.
+    """
+    sampling = Sampling(temperature=0.6, top_p=0.9, max_new_tokens=_MOST_TOKENS, seed=seed)
+    try:
+        request = read_request(asked.text, start=asked.start)
+        found = translate(request, backend, sampling, style=style, readings=readings)
+    except SafegenError as error:
+        return RequestOutcome.REFUSED, error.message
+    if isinstance(found, Question):
+        return RequestOutcome.ASKED_BACK, ' '.join(found.text.split())
+    goal = set(_atoms(found.problem.goal_conjuncts()))
+    ruled = bool(found.problem.constraints)
+    right = goal == asked.goal and ruled == asked.ruled
+    meaning = ' '.join(sorted(goal)) + (', with rules' if ruled else '')
+    return RequestOutcome.RIGHT if right else RequestOutcome.WRONG, meaning
+
+
+def _atoms(goal: Sequence[object]) -> Iterator[str]:
+    for each in goal:
+        yield atom_text((each.predicate, *each.terms)) if isinstance(each, AtomFormula) else '?'

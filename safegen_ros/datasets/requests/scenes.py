@@ -1,0 +1,163 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Worlds that requests are about: scenes of our domains, and of made-up ones.
+
+In those the predicates have one of several names, so that a model has to look them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from safegen_ros.datasets.requests.phrases import phrases
+from safegen_ros.pddl.model import Atom
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.folders import folder_domain
+from safegen_ros.tasks.pddl3.domains.kit import SizeError
+from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
+
+_OURS = 0.65  # share of the scenes that are of our domains
+_OWN_NAMES = 0.5  # share of those that keep the names of the generators
+_STEMS = ('a', 'x', 'obj', 'item', 'o', 'k', 'm', 'n', 'p', 'q')
+_LETTERS = 'bcdefghjklmnopqrstuvwxyz'
+_COLOURS = ('red', 'blue', 'green', 'yellow', 'white', 'black', 'orange', 'purple', 'pink', 'grey')
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFact:
+    """A predicate that can be asked for.
+
+    Attributes:
+        takes: the kinds of its arguments.
+        phrases: of `phrases.yaml`.
+        number: which of the words that a slash divides are meant; None where all are alike.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    phrases: Mapping[str, Any]
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestScene:
+    """What a group of requests is about.
+
+    Attributes:
+        facts: what can be asked for, by predicate.
+        signatures: the kinds of the arguments of every predicate that can change.
+        objects: the names of every kind.
+        nouns: words for one of a kind.
+        now: what is true.
+        ruled: phrases that forbid a fact.
+        typed: whether the kinds are types.
+        blocks: whether the objects are stacked.
+    """
+
+    facts: dict[str, AskedFact]
+    signatures: Mapping[str, Sequence[str]]
+    objects: dict[str, list[str]]
+    nouns: dict[str, list[str]]
+    now: frozenset[Atom]
+    ruled: list[Mapping[str, Any]]
+    typed: bool = True
+    blocks: bool = False
+
+    def kind(self, name: str) -> str:
+        """The kind of an object."""
+        return next(kind for kind, names in self.objects.items() if name in names)
+
+
+def drawn_scene(rng: Random) -> RequestScene:
+    """A random scene."""
+    worlds = phrases()['worlds']
+    ours = [name for name, world in worlds.items() if 'domain' in world]
+    if rng.random() < _OURS:
+        return _known(rng, worlds[rng.choice(['blocks', *ours])])
+    return _made_up(rng, worlds[rng.choice([name for name in worlds if name not in ours])])
+
+
+def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
+    kit = kits()[world['domain']]
+    while True:
+        try:
+            size = kit.checked({p.name: rng.randint(p.least, p.wide[1]) for p in kit.parameters})
+            break
+        except SizeError:
+            continue
+    problem = read_problem(kit.text('scene', kit.draw(rng, size)), folder_domain(kit.name))
+    signatures, objects, now = observed_facts(problem)
+    names = _new_names(rng, objects)
+    return RequestScene(
+        {
+            name: AskedFact(name, tuple(each['takes']), each)
+            for name, each in world['facts'].items()
+        },
+        signatures,
+        {kind: [names[n] for n in each] for kind, each in objects.items()},
+        {kind: words.split('/') for kind, words in world['kinds'].items()},
+        frozenset((atom[0], *(names[n] for n in atom[1:])) for atom in now),
+        list(world['ruled'].values()),
+        bool(problem.domain.types),
+        kit.name == 'blocksworld',
+    )
+
+
+def _new_names(rng: Random, objects: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """What objects are called; every name is there once."""
+    own = [name for names in objects.values() for name in names]
+    style = rng.random()
+    if style < _OWN_NAMES:
+        return {name: name for name in own}
+    if style < 0.6 and len(own) <= len(_LETTERS):
+        return dict(zip(own, rng.sample(_LETTERS, len(own)), strict=True))
+    found: dict[str, str] = {}
+    for kind, names in objects.items():
+        if style < 0.75 and len(names) <= len(_COLOURS):
+            behind = rng.choice(('', '-block')) if kind == 'object' else f'-{kind}'
+            fresh = [f'{colour}{behind}' for colour in rng.sample(_COLOURS, len(names))]
+        else:
+            stem = rng.choice((kind, kind[0], rng.choice(_STEMS))) + rng.choice(('', '', '_', '-'))
+            fresh = [f'{stem}{n}' for n in rng.sample(range(1, len(names) + 10), len(names))]
+        found |= dict(zip(names, fresh, strict=True))
+    return found if len({*found.values()}) == len(own) else {name: name for name in own}
+
+
+def _made_up(rng: Random, world: Mapping[str, Any]) -> RequestScene:
+    """A scene with some of the facts of a made-up world."""
+    facts: dict[str, AskedFact] = {}
+    for alternatives, each in rng.sample(
+        [*world['facts'].items()], rng.randint(2, len(world['facts']))
+    ):
+        number = rng.randrange(alternatives.count('|') + 1)
+        name = alternatives.split('|')[number]
+        exact = number if each.get('exact') else None
+        facts[name] = AskedFact(name, tuple(each['takes']), each, exact)
+    kinds = {kind: world['kinds'][kind] for fact in facts.values() for kind in fact.takes}
+    objects = {kind: _objects(rng, each) for kind, each in kinds.items()}
+    now = set[Atom]()
+    for fact in facts.values():
+        for first in objects[fact.takes[0]]:
+            others = (rng.choice(objects[kind]) for kind in fact.takes[1:])
+            if rng.random() < {'one': 1.0, 'some': 0.4, 'none': 0.0}[fact.phrases['start']]:
+                now.add((fact.name, first, *others))
+    return RequestScene(
+        facts,
+        {fact.name: fact.takes for fact in facts.values()},
+        objects,
+        {kind: each['say'].split('/') for kind, each in kinds.items()},
+        frozenset(now),
+        [],
+    )
+
+
+def _objects(rng: Random, kind: Mapping[str, Any]) -> list[str]:
+    names, count = kind['names'], rng.randint(1, 5)
+    if not kind.get('numbered'):
+        return rng.sample(names, min(len(names), count + 1))
+    stem = rng.choice(names) + rng.choice(('', '', '_', '-'))
+    return [f'{stem}{number}' for number in range(1, count + 1)]

@@ -1,0 +1,113 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How objects are named, and how a fact is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from random import Random
+
+from safegen_ros.datasets.requests.phrases import chosen, gerund, of_several, participle, phrases
+from safegen_ros.datasets.requests.scenes import AskedFact, RequestScene
+
+_FORMS = ('{0}', '{0}', '{0}', '{0}', '{0}', '{noun} {0}', 'the {noun} {0}')
+_REFERRED = 0.06  # share of the objects that are named by where they are
+_PASSIVE = re.compile(r'(?!have|let|make|get|see|give)\S+ \{0\}(?! (?:and|it|go|up)\b)')
+
+
+class Speech:
+    """The voice of one request.
+
+    Args:
+        rng: chooses the phrases.
+        scene: what is spoken about.
+    """
+
+    def __init__(self, rng: Random, scene: RequestScene) -> None:
+        self.rng = rng
+        self.scene = scene
+        self._loud = rng.random() < 0.05
+
+    def name(self, name: str, *, referred: bool = False) -> str:
+        """How an object is called; with `referred`, sometimes by the place where it is."""
+        rng = self.rng
+        if referred and rng.random() < _REFERRED and (told := self._described(name)):
+            return told
+        if '-' in name and not name[-1].isdigit() and rng.random() < 0.5:
+            return f'the {name.replace("-", " ")}'
+        noun = rng.choice(self.scene.nouns[self.scene.kind(name)])
+        return rng.choice(_FORMS).format(name.upper() if self._loud else name, noun=noun)
+
+    def _described(self, name: str) -> str:
+        """Where an object is; empty where that does not single it out."""
+        found = []
+        for fact in self.scene.facts.values():
+            true = [atom for atom in self.scene.now if atom[0] == fact.name and len(atom) == 3]
+            for place, key in ((1, 'at0'), (2, 'at1')):
+                for atom in true:
+                    alike = sum(other[3 - place] == atom[3 - place] for other in true)
+                    if atom[place] == name and alike == 1 and key in fact.phrases:
+                        told = chosen(self.rng, fact.phrases[key])
+                        found.append(told.format(*map(self.name, atom[1:])))
+        return self.rng.choice(sorted(found)) if found else ''
+
+    def listed(self, names: Sequence[str]) -> str:
+        """Several objects."""
+        rng = self.rng
+        called = [self.name(name, referred=len(names) < 3) for name in names]
+        if len(called) == 2:
+            return str(rng.choice(phrases()['two'])).format(*called)
+        *others, last = called
+        return (
+            f'{", ".join(others)}{rng.choice((" and ", ", and ", ", "))}{last}' if others else last
+        )
+
+    def wish(self, fact: AskedFact, words: Sequence[str], *, several: bool = False) -> str:
+        """A fact as something that is wanted.
+
+        Args:
+            words: what stands for its arguments.
+            several: whether the first of them is a plural.
+        """
+        rng, shape = self.rng, self.rng.random()
+        if shape < 0.5:
+            return f'{chosen(rng, phrases()["asking"])} {self.deed(fact, words)}'
+        if shape < 0.54:
+            return f'{rng.choice(phrases()["gerunds"])} {self.deed(fact, words, gerund)}'
+        fit = [each for each in fact.phrases['deeds'] if _PASSIVE.match(each)]
+        if shape < 0.66 and fit:
+            return self._passive(fact, fit, words, several)
+        if shape < 0.86 or several:
+            return self.state(fact, words, phrases()['modals'], several=several)
+        return chosen(rng, fact.phrases['plain'], fact.number).format(*words)
+
+    def deed(self, fact: AskedFact, words: Sequence[str], form: Callable[[str], str] = str) -> str:
+        """What is done to make a fact true, with its verb in a form."""
+        verb, _, rest = chosen(self.rng, fact.phrases['deeds'], fact.number).partition(' ')
+        return f'{form(verb)} {rest}'.format(*words)
+
+    def _passive(
+        self, fact: AskedFact, deeds: Sequence[str], words: Sequence[str], several: bool
+    ) -> str:
+        verb, rest = chosen(self.rng, deeds, fact.number).split(' {0}', 1)
+        before, _, behind = str(self.rng.choice(phrases()['passives'])).partition('{}')
+        be = of_several(behind.strip()) if several else behind.strip()
+        return f'{before}{words[0]} {be} {participle(verb)}{rest}'.format(*words)
+
+    def state(
+        self,
+        fact: AskedFact,
+        words: Sequence[str],
+        modals: Sequence[Sequence[str]],
+        *,
+        several: bool = False,
+    ) -> str:
+        """A fact as how things are.
+
+        Args:
+            modals: what `=be` becomes, and the words before all.
+        """
+        be, before = self.rng.choice(modals)
+        told = chosen(self.rng, fact.phrases['states'], fact.number).format(*words)
+        return f'{before} {told.replace("=be", of_several(be) if several else be)}'.strip()

@@ -1,0 +1,110 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Requests for training say what their answers say, about the world of their prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import islice
+from random import Random
+
+import pytest
+
+from safegen_ros.datasets.requests.lessons import request_group, spoken_request
+from safegen_ros.datasets.requests.phrases import phrases
+from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.folders import folder_domain
+from safegen_ros.tasks.planetarium.goal_prompt import answered_problem
+
+SEEDS = range(60)
+
+
+def lessons() -> list[tuple[str, str]]:
+    """Prompts and answers of some groups."""
+    lines = (json.loads(line) for seed in SEEDS for line in request_group(seed, seed, 4))
+    return [(line['prompt'][0]['content'], line['completion']) for line in lines]
+
+
+def test_every_object_of_an_answer_is_one_of_the_prompt() -> None:
+    for prompt, answer in lessons():
+        told, _, request = prompt.partition('\nRequest: ')
+        assert request
+        facts = set(re.findall(r'\(([\w-]+)', told.splitlines()[0]))
+        known = set(re.findall(r'[\w-]+', told))
+        goal, *rules = answer.splitlines()
+        for predicate, *terms in (each.split() for each in re.findall(r'\(([^()]+)\)', goal)):
+            assert predicate in facts
+            assert known.issuperset(terms)
+        for rule in rules:
+            assert rule.startswith(('(always ', '(sometime-before ', '(at-most-once '))
+
+
+def test_nothing_is_left_open_in_a_phrase() -> None:
+    for prompt, answer in lessons():
+        request = prompt.partition('\nRequest: ')[2]
+        assert not re.search(r'[{}/|=]|KIND|  ', request), request
+        assert '()' not in answer
+
+
+def test_about_a_third_has_a_rule_and_every_world_is_drawn() -> None:
+    found = lessons()
+    ruled = sum(len(answer.splitlines()) > 1 for _, answer in found) / len(found)
+    assert 0.2 < ruled < 0.5
+    firsts = Counter(prompt.splitlines()[0].split()[1] for prompt, _ in found)
+    assert len(firsts) >= 8
+
+
+def test_the_same_seed_gives_the_same_lessons() -> None:
+    assert request_group(5, 3, 4) == request_group(5, 3, 4) != request_group(6, 3, 4)
+
+
+def blocks() -> RequestScene:
+    """A scene of blocks with the names of the generator."""
+    drawn = (drawn_scene(Random(seed)) for seed in range(1000))
+    return next(s for s in drawn if s.blocks and 'b1' in s.objects['object'])
+
+
+def test_answers_are_problems_of_their_domain() -> None:
+    scene = blocks()
+    kit = kits()['blocksworld']
+    names = scene.objects['object']
+    size = {'blocks': len(names)}
+    start = read_problem(kit.text('seen', kit.draw(Random(1), size)), folder_domain('blocksworld'))
+    rng = Random(2)
+    asked = (spoken_request(rng, scene) for _ in range(200))
+    for _, goal, rules in islice((each for each in asked if each[1]), 100):
+        answer = '\n'.join([' '.join(f'({" ".join(atom)})' for atom in goal), *rules])
+        problem = read_problem(answered_problem(start, answer), start.domain)
+        assert {(f.predicate, *f.terms) for f in problem.goal_conjuncts()} == {*goal}  # type: ignore[attr-defined]
+        assert len(problem.constraints) == len(rules)
+
+
+def test_what_is_wanted_of_blocks_can_be_true_at_once() -> None:
+    scene = blocks()
+    rng = Random(3)
+    for _ in range(300):
+        _, goal, _ = spoken_request(rng, scene)
+        under = {atom[1]: atom[2] for atom in goal if atom[0] == 'on'}
+        assert len({*under.values()}) == len(under)
+        for block in under:
+            seen = block
+            for _ in under:
+                seen = under.get(seen, '')
+                assert seen != block
+        bare = {atom[1] for atom in goal if atom[0] in ('clear', 'holding')}
+        assert not bare & {*under.values()}
+        assert sum(atom[0] == 'holding' for atom in goal) <= 1
+
+
+@pytest.mark.parametrize('world', sorted(phrases()['worlds']))
+def test_phrases_name_the_arguments_of_their_facts(world: str) -> None:
+    for fact in phrases()['worlds'][world]['facts'].values():
+        every = {f'{{{n}}}' for n in range(len(fact['takes']))}
+        for kind in ('deeds', 'states', 'plain'):
+            for phrase in fact[kind]:
+                assert set(re.findall(r'\{\d\}', phrase)) == every, phrase
+        assert all('=be' in state for state in fact['states'])

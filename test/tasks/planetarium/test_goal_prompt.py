@@ -1,0 +1,120 @@
+# Copyright 2026 The safegen_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A language model for requests is told the world, and no answer of it raises or changes that."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.scripted_answers import ScriptedAnswers
+from support.strategies import SUITE
+
+from safegen_ros.benchmarks.planetarium.requests import RequestOutcome, understood, written_requests
+from safegen_ros.datasets.files import DatasetError
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.llm.backend import Sampling
+from safegen_ros.pddl.model import AtomFormula
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.tasks.pddl3.domains import builtin_domain
+from safegen_ros.tasks.planetarium.goal_prompt import (
+    answered_problem,
+    goal_prompt,
+    observed_facts,
+)
+from safegen_ros.tasks.planetarium.nl_to_pddl import Question, Translation, translate
+from safegen_ros.tasks.planetarium.request import read_request
+from safegen_ros.tasks.planetarium.styles import GoalTranslation
+
+DATA = Path(__file__).parents[3] / 'data/requests'
+BLOCKS = (DATA / 'blocks.pddl').read_text(encoding='utf-8')
+START = read_problem(BLOCKS, builtin_domain('blocksworld'))
+FERRY = read_problem((DATA / 'ferry.pddl').read_text(encoding='utf-8'), builtin_domain('ferry'))
+
+
+def read(text: str, *answers: str, start: str = BLOCKS) -> Translation | Question:
+    """What becomes of a request when the model gives the answers."""
+    backend = ScriptedAnswers(*answers)
+    return translate(
+        read_request(text, start=start), backend, Sampling(), style=GoalTranslation(),
+        readings=len(answers), attempts=1,
+    )  # fmt: skip
+
+
+def test_the_prompt_has_what_can_change_and_what_things_are() -> None:
+    assert goal_prompt(*observed_facts(FERRY), 'take  c1\nto l2') == (
+        'Facts: (at-ferry object) (at object object) (empty-ferry) (on object)\n'
+        'car: c1 c2 c3\n'
+        'location: l1 l2 l3\n'
+        'Now: (at c1 l1) (at c2 l1) (at c3 l3) (at-ferry l2) (empty-ferry)\n'
+        'Request: take c1 to l2'
+    )
+
+
+def test_an_answer_is_a_goal_with_rules_in_the_observed_world() -> None:
+    never = '(always (not (exists (?x) (on ?x b3))))'
+    found = read('b1 goes on b4 without anything landing on b3', f'(on b1 b4)\n{never}')
+    assert isinstance(found, Translation)
+    assert found.problem.init == START.init
+    assert found.problem.goal_conjuncts() == (AtomFormula('on', ('b1', 'b4')),)
+    assert [constraint_text(each, typed=False) for each in found.problem.constraints] == [never]
+
+
+def test_two_answers_that_differ_are_a_question() -> None:
+    found = read('stack b1 and b3', '(on b1 b3)', '(on b3 b1)')
+    assert isinstance(found, Question)
+
+
+@pytest.mark.parametrize(
+    ('answer', 'reason'),
+    [
+        ('put b1 on b4', 'no \\(define'),
+        ('(on b1 b4', 'no \\(define'),
+        ('(on b1 b9)', 'b9'),
+        ('(under b1 b4)', 'under'),
+        ('(on b1)', 'on'),
+        ('(on b3 b4)', "names 'b1'"),
+        ('(on b1 b4) (on b4 b1)', 'no plan'),
+        ('(on b1 b4)\n(never (on b1 b4))', 'never'),
+        ('', 'no'),
+    ],
+)
+def test_what_is_no_goal_of_this_world_is_refused(answer: str, reason: str) -> None:
+    with pytest.raises(SafegenError, match=reason) as raised:
+        read('put b1 on b4', answer)
+    assert raised.value.code == ErrorCode.TRANSLATION_FAILED
+
+
+def test_a_request_without_an_observed_world_is_refused() -> None:
+    request = read_request('put b1 on b4', 'blocksworld')
+    with pytest.raises(SafegenError, match='--start'):
+        translate(request, ScriptedAnswers('(on b1 b4)'), Sampling(), style=GoalTranslation())
+
+
+@SUITE
+@given(st.text(max_size=200) | st.text('()? bonalwysdet123-\n', max_size=120))
+def test_any_answer_is_a_problem_or_refused(answer: str) -> None:
+    with suppress(SafegenError):
+        problem = read_problem(answered_problem(START, answer), START.domain)
+        assert (problem.init, problem.objects) == (START.init, START.objects)
+
+
+def test_written_requests_are_judged(tmp_path: Path) -> None:
+    asked = list(written_requests(DATA / 'second.jsonl'))
+    assert len(asked) == 20
+    right = ScriptedAnswers(*[' '.join(sorted(asked[0].goal))] * 2)
+    became, meaning = understood(asked[0], right, GoalTranslation(), 0, 2)
+    assert (became, meaning) == (RequestOutcome.RIGHT, '(on b3 b2)')
+    wrong = ScriptedAnswers(*['(on b2 b3)'] * 2)
+    assert understood(asked[0], wrong, GoalTranslation(), 0, 2)[0] == RequestOutcome.WRONG
+    unsure = ScriptedAnswers('(on b2 b3)', '(on b3 b2)')
+    assert understood(asked[0], unsure, GoalTranslation(), 0, 2)[0] == RequestOutcome.ASKED_BACK
+    mute = ScriptedAnswers(*[''] * 6)
+    assert understood(asked[0], mute, GoalTranslation(), 0, 2)[0] == RequestOutcome.REFUSED
+    (tmp_path / 'bad.jsonl').write_text('{"request": "x"}\n', encoding='utf-8')
+    with pytest.raises(DatasetError, match='is not a request'):
+        list(written_requests(tmp_path / 'bad.jsonl'))
