@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from safegen_ros.pddl.formulas import read_atom, read_formula
+from safegen_ros.pddl.diagnostics import Remark, suggestion
+from safegen_ros.pddl.formulas import CONNECTIVES, read_atom, read_formula
 from safegen_ros.pddl.model import (
     AtomFormula,
     Comparison,
@@ -26,8 +27,8 @@ from safegen_ros.pddl.model import (
     walk,
 )
 from safegen_ros.pddl.scope import Scope
-from safegen_ros.pddl.sexpr import Group
-from safegen_ros.pddl.typed_lists import read_typed_list
+from safegen_ros.pddl.sexpr import Group, is_name
+from safegen_ros.pddl.typed_lists import read_typed_list, remark
 
 DERIVED = ':derived'
 
@@ -59,6 +60,28 @@ def check_moments(scope: Scope, group: Group, action: DurativeAction) -> None:
                 f'from {cause[:40]!r}, which its start changes',
                 'ask for it at start, or change it at end',
             )
+
+
+def undeclared_heads(scope: Scope, groups: Iterable[Group]) -> dict[str, tuple[str, ...]]:
+    """The predicates that only the heads of rules declare, with the types that they take.
+
+    The name of a predicate that is spelt like another one is a slip of the pen.
+    """
+    reader, found = scope.reader, dict[str, tuple[str, ...]]()
+    for group in groups:
+        head = group.items[1] if group.head == DERIVED and len(group.items) == 3 else None
+        if not isinstance(head, Group) or head.head in (*scope.domain.predicates, *found):
+            continue
+        name, assumed = head.head, reader.assumed
+        close = suggestion(name, (*scope.domain.predicates, *CONNECTIVES))
+        if assumed is None or assumed.full or not is_name(name) or close:
+            continue
+        typed = reader.attempt(read_typed_list, reader, head, 1, 'variable', scope.domain.types)
+        found[name] = tuple(kind for _, kind in typed or ())
+        what = f'predicate {name[:40]!r} is not declared: it is read as its first rule has it'
+        cure = f'declare ({name[:40]} ...) in (:predicates ...)'
+        remark(reader, head, 0, Remark('undeclared-predicate', name, what, cure))
+    return found
 
 
 def read_rules(scope: Scope, groups: Iterable[Group]) -> tuple[DerivedRule, ...]:

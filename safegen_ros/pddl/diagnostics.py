@@ -55,7 +55,9 @@ class Assumed:
         types: of the domain; others are put in where they stand behind a dash.
         constants: of the domain; others are put in with the type that their places ask for.
         functions: those of costs and durations, with the types of their arguments.
-        predicates: declared ones, widened for variables of a type that overlaps theirs.
+        predicates: declared ones, widened for the terms that actions and rules put into them.
+        called: declared functions that were met with as many arguments as they are declared with.
+        apart: whether a predicate is widened for a type that shares no object with its own.
         remarks: each such name by its rule, where it was met first.
     """
 
@@ -63,6 +65,8 @@ class Assumed:
     constants: dict[str, str] = field(default_factory=dict)
     functions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     predicates: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    apart: bool = True
     remarks: dict[tuple[str, str], Remark] = field(default_factory=dict)
 
     @property

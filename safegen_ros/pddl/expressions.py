@@ -73,8 +73,10 @@ def read_function(scope: Scope, parent: Group, index: int, *, assume: bool = Fal
         PddlError: a function that is not declared, or a wrong number or type of arguments.
     """
     reader, domain = scope.reader, scope.domain
-    item = parent.items[index]
+    item, assumed = parent.items[index], reader.assumed
     if isinstance(item, str) and domain.functions.get(item) == ():
+        if assumed is not None:
+            assumed.called.add(item)
         return AtomFormula(item, ())  # PDDL2.1 lets a function without arguments stand bare
     if item == DURATION.predicate:
         raise reader.unsupported(
@@ -86,8 +88,11 @@ def read_function(scope: Scope, parent: Group, index: int, *, assume: bool = Fal
     kinds = domain.functions.get(group.head)
     if kinds is None and group.items == (TOTAL_COST,):
         kinds = ()  # declared or not, as in Fast Downward
-    if kinds is None and assume and reader.assumed is not None:
-        kinds = _assumed(scope, group)
+    if assumed is not None:
+        kinds = assumed.functions.get(group.head, kinds)
+        if assume and (kinds is None or len(kinds) != len(group.items) - 1):
+            kinds = _assumed(scope, group) or kinds
+        assumed.called.add(group.head)
     if kinds is None:
         raise reader.error(
             group,
@@ -98,22 +103,24 @@ def read_function(scope: Scope, parent: Group, index: int, *, assume: bool = Fal
 
 
 def _assumed(scope: Scope, group: Group) -> tuple[str, ...] | None:
-    """What an undeclared function of a domain takes; None where its name is a slip of the pen.
+    """What a function of a domain takes that is not declared so; None for a slip of the pen.
 
     In a cost or a duration a function without a value has no result, which the verdict says.
-    Comparisons, which decide, refuse it.
+    Comparisons, which decide, refuse it. One that is declared with another number of arguments is
+    read as VAL and Fast Downward do, by its uses, where they all have the same number.
     """
-    assumed, name = scope.reader.assumed, group.head
-    if (
-        assumed is None
-        or assumed.full
-        or not is_name(name)
-        or suggestion(name, scope.domain.functions)
-    ):
+    assumed, name, count = scope.reader.assumed, group.head, len(group.items) - 1
+    if assumed is None or assumed.full or not is_name(name):
         return None
-    what = f'function {name[:40]!r} is not declared: it is read as one of objects'
-    cure = 'declare it in (:functions ...)'
-    remark(scope.reader, group, 0, Remark('undeclared-function', name, what, cure))
+    declared = scope.domain.functions.get(name)
+    if name in assumed.called if declared is not None else suggestion(name, scope.domain.functions):
+        return None
+    what, cure = f'function {name[:40]!r} is not declared', 'declare it in (:functions ...)'
+    if declared is not None:
+        what = f'function {name[:40]!r} is declared with {len(declared)} arguments, not {count}'
+        cure = f'declare it with {count}'
+    found = Remark('undeclared-function', name, f'{what}: it is read as one of objects', cure)
+    remark(scope.reader, group, 0, found)
     kind = ANY_OF.join(sorted(scope.domain.types)) if 'object' in scope.domain.types else 'object'
     return assumed.functions.setdefault(name, (kind,) * (len(group.items) - 1))
 

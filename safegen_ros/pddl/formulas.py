@@ -148,11 +148,11 @@ def _read_comparison(scope: Scope, group: Group) -> Equals | Comparison:
     if group.head == '=' and not any(is_expression(each, scope.objects) for each in sides):
         return Equals(read_term(scope, group, 1), read_term(scope, group, 2))
     left, right = (read_expression(scope, group, index) for index in (1, 2))
+    assumed = scope.reader.assumed.functions if scope.reader.assumed is not None else {}
     for name in {each.predicate for each in functions_of(left, right)}:
-        if name not in scope.domain.functions:  # total-cost, which effects need not declare
-            raise scope.reader.error(
-                group, f'function {name!r} is not declared', 'declare it in (:functions ...)'
-            )
+        if name not in scope.domain.functions or name in assumed:  # which costs need not declare
+            what = f'function {name!r} is not declared{" so" * (name in scope.domain.functions)}'
+            raise scope.reader.error(group, what, 'declare it in (:functions ...)')
     return Comparison(group.head, left, right)
 
 

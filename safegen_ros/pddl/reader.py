@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from safegen_ros.pddl.constraints import (
     with_inner_quantifiers,
 )
 from safegen_ros.pddl.deciding import settled, wish_names
-from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules
+from safegen_ros.pddl.derived import DERIVED, check_moments, read_rules, undeclared_heads
 from safegen_ros.pddl.diagnostics import Assumed, suggestion
 from safegen_ros.pddl.durative import PARTS as DURATIVE_PARTS
 from safegen_ros.pddl.durative import read_durative
@@ -46,7 +46,7 @@ from safegen_ros.pddl.model import (
     SoftRule,
     Variables,
 )
-from safegen_ros.pddl.scope import Scope
+from safegen_ros.pddl.scope import Scope, check_other_types, with_assumed
 from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, Spelling, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
 
@@ -125,6 +125,9 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     )
     reader.finish()  # a name that was declared wrongly would be reported wherever it is used
     scope = Scope(reader, domain, domain.constants)
+    if heads := undeclared_heads(scope, several):
+        domain = replace(domain, predicates={**domain.predicates, **heads})
+        scope = replace(scope, domain=domain)
     if derived := read_rules(scope, several):
         domain = replace(domain, derived=derived)
         scope = replace(scope, domain=domain)
@@ -139,6 +142,7 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     if durative:
         scope = replace(scope, domain=replace(domain, durative=durative))
     wishes: list[SoftRule] = []
+    assumed.apart = False
     tree = _constraints(scope.wishing(wishes), sections)
     return replace(
         domain,
@@ -187,7 +191,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         )
     declared = sections.get(':objects', _NOTHING)
     listed = read_objects(reader, declared, 'object', domain.types)
-    domain = _with_assumed(reader, declared, domain, listed)
+    domain = with_assumed(reader, declared, domain, listed)
     objects = dict(domain.constants)
     for object_, kind in listed.items():
         if objects.setdefault(object_, kind) != kind:
@@ -237,42 +241,15 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
     preferences = (*soft_of_domain, *(each for each in own if each not in known))
     notes = (*map(str, domain.remarks), *vacuous_constraints([*trees, *soft], objects_of))
     spelling = Spelling(reader.text, objects, domain.spelling)
-    return settled(
-        replace(
-            problem,
-            constraints=tuple(dict.fromkeys(found)),
-            preferences=preferences,
-            notes=notes,
-            spelling=spelling,
-        )
+    problem = replace(
+        problem,
+        constraints=tuple(dict.fromkeys(found)),
+        preferences=preferences,
+        notes=notes,
+        spelling=spelling,
     )
-
-
-def _with_assumed(
-    reader: Reader, declared: Group, domain: Domain, objects: Mapping[str, str]
-) -> Domain:
-    """The domain with the types of its undeclared constants.
-
-    Raises:
-        PddlError: a problem leaves undeclared, too, what the domain does, or has no object of an
-            undeclared type: a slip of the pen would else make a rule that asks for nothing.
-    """
-    constants = dict(domain.constants)
-    kinds = {*objects.values(), *constants.values()}
-    for each in domain.remarks:
-        if each.rule == 'undeclared-object' and each.name in objects:
-            kind = objects[each.name]
-            if not domain.is_subtype(kind, constants[each.name]):
-                what = f'{each.name!r} is used as a {constants[each.name]} in the domain'
-                raise reader.error(declared, what, f'declare it as one, not as {kind}')
-            constants[each.name] = kind
-        elif each.rule == 'undeclared-object' or (
-            each.rule == 'undeclared-type'
-            and not any(domain.is_subtype(kind, each.name) for kind in kinds)
-        ):
-            what = each.what.partition(':')[0]
-            raise reader.error(declared, f'{what} in the domain, nor here', each.cure)
-    return domain if constants == domain.constants else replace(domain, constants=constants)
+    check_other_types(reader, top, problem)
+    return settled(problem)
 
 
 def problem_domain_name(text: str, source: str = '<problem>') -> SourceWord:

@@ -1,14 +1,34 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The names that formulas and effects may use, checked where they stand."""
+"""The names that formulas and effects may use, checked where they stand.
+
+A domain may leave names undeclared that have one meaning; a problem of it must have what they mean.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from safegen_ros.pddl.diagnostics import Remark, suggestion
-from safegen_ros.pddl.model import ANY_OF, ConstraintTree, Domain, SoftRule, Variables
+from safegen_ros.pddl.model import (
+    ALL_OF,
+    ANY_OF,
+    AtomFormula,
+    ConstraintTree,
+    Domain,
+    Effect,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    NumericEffect,
+    Problem,
+    SoftRule,
+    Variables,
+    subformulas,
+)
 from safegen_ros.pddl.sexpr import Group, Reader, is_name
 from safegen_ros.pddl.typed_lists import remark
 from safegen_ros.pddl.writer import names_text, variables_text
@@ -128,9 +148,9 @@ def _is_assumed(
 ) -> bool:
     """Whether a term of another type than the wanted one has one meaning all the same.
 
-    An undeclared constant is of the narrower type. A predicate is about the objects of both types
-    where some objects can be of both, as in planners that look at no types of predicates; an atom
-    that no object fits is refused.
+    An undeclared constant is of the narrower type. A predicate is about the objects of both types,
+    as in Fast Downward, which looks at no types of predicates. In a constraint an atom that no
+    object fits is refused: the constraint would ask for nothing.
     """
     assumed, term, head = scope.reader.assumed, group.items[index], group.head
     if assumed is None or assumed.full or not isinstance(term, str):
@@ -139,8 +159,8 @@ def _is_assumed(
         if scope.fits(wanted, actual):
             assumed.constants[term] = wanted
         return scope.fits(wanted, actual)
-    both = any(scope.fits(each, actual) and scope.fits(each, wanted) for each in assumed.types)
-    if what != 'predicate' or not term.startswith('?') or not both:
+    apart = not assumed.apart and not _share_objects(scope, term, actual, wanted)
+    if what != 'predicate' or apart or ALL_OF in actual:
         return False
     known = list(assumed.predicates.get(head, scope.domain.predicates[head]))
     if not scope.fits(actual, known[index - 1]):
@@ -151,9 +171,18 @@ def _is_assumed(
         'is read as if it took both'
     )
     cure = f'declare {term[:40]} - {wanted[:40]}, or {head[:40]!r} for {actual[:40]}'
-    found = Remark('wider-variable', f'{head} {index}', what, cure)
-    remark(scope.reader, group, index, found)
+    rule, name = 'other-type', f'{head} {index} {actual}'
+    if _share_objects(scope, term, actual, wanted):
+        rule, name = 'wider-variable', f'{head} {index}'
+    remark(scope.reader, group, index, Remark(rule, name, what, cure))
     return True
+
+
+def _share_objects(scope: Scope, term: str, one: str, other: str) -> bool:
+    """Whether a variable may stand for objects of both types."""
+    types = scope.reader.assumed.types if scope.reader.assumed is not None else {}
+    both = any(scope.fits(each, one) and scope.fits(each, other) for each in types)
+    return both and term.startswith('?')
 
 
 def read_term(scope: Scope, group: Group, index: int, kind: str = '') -> str:
@@ -198,3 +227,108 @@ def count_arguments(reader: Reader, group: Group, wanted: int) -> None:
         raise reader.error(
             group, f'{group.head!r} takes {wanted} arguments, found {found}', 'change the formula'
         )
+
+
+def with_assumed(
+    reader: Reader, declared: Group, domain: Domain, objects: Mapping[str, str]
+) -> Domain:
+    """The domain with the types of its undeclared constants.
+
+    Raises:
+        PddlError: a problem leaves undeclared, too, what the domain does, or has no object of an
+            undeclared type: a slip of the pen would else make a rule that asks for nothing.
+    """
+    constants = dict(domain.constants)
+    kinds = {*objects.values(), *constants.values()}
+    for each in domain.remarks:
+        if each.rule == 'undeclared-object' and each.name in objects:
+            kind = objects[each.name]
+            if not domain.is_subtype(kind, constants[each.name]):
+                what = f'{each.name!r} is used as a {constants[each.name]} in the domain'
+                raise reader.error(declared, what, f'declare it as one, not as {kind}')
+            constants[each.name] = kind
+        elif each.rule == 'undeclared-object' or (
+            each.rule == 'undeclared-type'
+            and not any(domain.is_subtype(kind, each.name) for kind in kinds)
+        ):
+            what = each.what.partition(':')[0]
+            raise reader.error(declared, f'{what} in the domain, nor here', each.cure)
+    return domain if constants == domain.constants else replace(domain, constants=constants)
+
+
+def check_other_types(reader: Reader, top: Group, problem: Problem) -> None:
+    """Refuses an atom of another type than its predicate takes if nothing can make it true.
+
+    As part of a precondition it only keeps an action from being applied. Anywhere else a slip of
+    the pen would make a rule that asks for nothing.
+
+    Raises:
+        PddlError: there is such an atom.
+    """
+    for each in problem.domain.remarks:
+        if each.rule == 'other-type':
+            predicate, place, kind = each.name.split()
+            found = _Place(problem, predicate, int(place) - 1, kind)
+            if found.is_asked() and not found.is_made():
+                what = f'{each.what.partition(":")[0]}, and nothing makes it true of one'
+                raise reader.error(top, what, each.cure)
+
+
+class _Place:
+    """The atoms of a predicate with an object of a type in a place."""
+
+    def __init__(self, problem: Problem, predicate: str, place: int, kind: str) -> None:
+        self._problem = problem
+        self._predicate = predicate
+        self._place = place
+        self._objects = problem.objects_by_type()
+        self._wanted = set(self._objects[kind])
+
+    def is_made(self) -> bool:
+        """Whether such an atom can become true."""
+        problem = self._problem
+        facts = [*problem.init, *(each.atom for each in problem.timed if each.value)]
+        if any(f[0] == self._predicate and f[self._place + 1] in self._wanted for f in facts):
+            return True
+        if any(
+            self._is_in(AtomFormula(rule.predicate, tuple(dict(rule.variables))), rule.variables)
+            for rule in problem.domain.derived
+        ):
+            return True
+        return any(
+            self._is_in(atom, (*action.parameters, *effect.variables))
+            for action in problem.domain.actions.values()
+            for effect in action.effects
+            for atom in effect.add
+        )
+
+    def is_asked(self) -> bool:
+        """Whether such an atom stands elsewhere than as a plain part of a precondition."""
+        problem, domain = self._problem, self._problem.domain
+        rules = [*problem.constraints, *(c for p in problem.preferences for c in p.constraints)]
+        formulas = [problem.goal, *(formula for each in rules for formula in each.arguments)]
+        asked: list[tuple[Formula, Variables, bool]] = [(f, (), False) for f in formulas]
+        asked += [(rule.body, rule.variables, False) for rule in domain.derived]
+        for action in domain.actions.values():
+            asked.append((action.precondition, action.parameters, True))
+            changes: list[Effect | NumericEffect] = [*action.effects, *action.numeric]
+            asked += [
+                (each.condition, (*action.parameters, *each.variables), False) for each in changes
+            ]
+        return any(self._asks(*each) for each in asked)
+
+    def _asks(self, formula: Formula, kinds: Variables, plain: bool) -> bool:
+        """Whether a formula has such an atom; not as a `plain` part of it."""
+        if isinstance(formula, AtomFormula):
+            return not plain and self._is_in(formula, kinds)
+        if isinstance(formula, (Forall, Exists)):
+            kinds = (*kinds, *formula.variables)
+        plain = plain and not isinstance(formula, (Not, Imply))
+        return any(self._asks(part, kinds, plain) for part in subformulas(formula))
+
+    def _is_in(self, atom: AtomFormula, kinds: Variables) -> bool:
+        if atom.predicate != self._predicate:
+            return False
+        term = atom.terms[self._place]
+        found = self._objects[dict(kinds)[term]] if term in dict(kinds) else (term,)
+        return not self._wanted.isdisjoint(found)

@@ -84,7 +84,9 @@ def test_a_domain_is_written_as_it_was_read() -> None:
 
 
 REFUSED = [
-    (_tower('(:derived (over ?x ?y) (on ?x ?y))'), "predicate 'over' is not declared"),
+    (_tower('(:derived (abov ?x ?y) (on ?x ?y))'), "predicate 'abov' is not declared"),
+    (_tower('(:derived (over ?x) (on ?x ?x)) (:derived (over) (and))'), "'over' takes 1 arg"),
+    (_tower('(:derived (over a) (on a a))'), "'a' is not a variable"),
     (_tower('(:derived (clear ?x ?y) (on ?x ?y))'), "'clear' takes 1 arguments, found 2"),
     (_tower('(:derived (clear ?x))'), ':derived takes an atom and a formula, found 1 parts'),
     (_tower('(:derived (clear a) (on a a))'), "'a' is not a variable"),

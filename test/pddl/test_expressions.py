@@ -118,7 +118,22 @@ def test_functions_that_decide(case: str) -> None:
 
 DOMAINS = {
     'undeclared total': (_domain('(increase (total-cost ?a) 1)', ''), 5, 19, "'total-cost' is not"),
-    'too few arguments': (_domain('(increase (total-cost) (distance ?a))'), 5, 32, 'takes 2 arg'),
+    'too few arguments': (_domain('(increase (distance ?a) 1)'), 5, 19, 'takes 2 arg'),
+    'fewer arguments': (
+        _domain('(and (increase (total-cost) (distance ?a ?b)) (assign (fee) (distance ?a)))'),
+        5, 69, "'distance' takes 2 arguments, found 1",
+    ),
+    'more arguments': (
+        _domain('(and (increase (total-cost) (fee ?a)) (assign (fee) 1))'),
+        5, 55, "'fee' takes 1 arguments, found 0",
+    ),
+    'bare, too': (
+        _domain('(and (increase (total-cost) fee) (increase (total-cost) (fee ?a)))'),
+        5, 65, "'fee' takes 0 arguments, found 1",
+    ),
+    'compared with another number of arguments': (
+        _domain(precondition='(> (fee ?a) 1)'), 4, 55, "function 'fee' is not declared so",
+    ),
     'no number': (_domain('(increase (total-cost) 1.2.3)'), 5, 32, "expected a function such"),
     'no amount': (_domain('(increase (total-cost))'), 5, 9, "'increase' takes 2 arguments"),
     'other function': (_domain('(increase (toll) 1)'), 5, 19, "function 'toll' is not declared"),

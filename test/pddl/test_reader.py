@@ -464,6 +464,30 @@ ASSUMED = {
         ['fee'],
         '(fee ?x0 - object)',
     ),
+    'a function with other arguments': (
+        _undeclared('(:types truck place) (:functions (fee) - number)')
+        + '(:action toll :parameters (?t - truck) :effect (increase (total-cost) (fee ?t))))',
+        ['fee'],
+        '(fee ?x0 - object)',
+    ),
+    'the predicate of a rule': (
+        _undeclared('(:types truck place)')
+        + '(:derived (busy ?p - place) (exists (?t - truck) (at ?t ?p))))',
+        ['busy'],
+        '(busy ?x0 - place)',
+    ),
+    'a variable of another type': (
+        _undeclared('(:types truck place)')
+        + '(:action a :parameters (?p - place) :precondition (at ?p ?p)))',
+        ['at 1 place'],
+        '(at ?x0 - (either place truck) ?x1 - place)',
+    ),
+    'a constant of another type': (
+        _undeclared('(:types truck place) (:constants depot - place)')
+        + '(:action a :parameters (?p - place) :effect (at depot ?p)))',
+        ['at 1 place'],
+        '(at ?x0 - (either place truck) ?x1 - place)',
+    ),
     'a variable of a wider type': (
         _undeclared('(:types truck place - thing)')
         + '(:constraints (forall (?x) (always (not (open ?x))))))',
@@ -497,7 +521,7 @@ def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
     for slip, error in (
         ('(:action a :parameters (?t - trucks))', "type 'trucks' is not declared: did you mean"),
         ('(:action a :parameters (?t - truck) :precondition (at t ?t))', "object 't'"),
-        ('(:action a :parameters (?p - place) :precondition (at ?p ?p))', 'of type place, but'),
+        ('(:constraints (forall (?p - place) (always (at ?p ?p))))', 'of type place, but'),
         ('(:action a :effect (increase (fee) 1))', "function 'fee' is not declared"),
         ('(:action a :precondition (< (fee) 1))', "function 'fee' is not declared"),
     ):
@@ -511,3 +535,36 @@ def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
         read_problem(task, read_domain(ASSUMED['types'][0]))
     with pytest.raises(PddlError, match="object 'hub' is not declared in the domain, nor here"):
         read_problem(task, read_domain(ASSUMED['an object'][0]))
+
+
+WAITING = '(:action wait :parameters (?p - place) :precondition {} :effect {})'
+NEVER = '(always (not (at p p)))'
+
+
+@pytest.mark.parametrize(
+    ('asked', 'effect', 'init', 'constraint', 'read'),
+    [
+        ('(at ?p ?p)', '(open ?p)', '', '(and)', True),  # the action never applies
+        ('(not (at ?p ?p))', '(open ?p)', '', '(and)', False),
+        ('(imply (at ?p ?p) (open ?p))', '(open ?p)', '', '(and)', False),
+        ('(open ?p)', '(when (at ?p ?p) (not (open ?p)))', '', '(and)', False),
+        ('(at ?p ?p)', '(open ?p)', '', NEVER, False),
+        ('(not (at ?p ?p))', '(open ?p)', '(at p p)', '(and)', True),
+        ('(not (at ?p ?p))', '(open ?p)', '(at t p)', '(and)', False),
+        ('(not (at ?p ?p))', '(at ?p ?p)', '', NEVER, True),
+        ('(open ?p)', '(not (at ?p ?p))', '', NEVER, False),
+    ],
+)
+def test_an_atom_of_another_type_that_nothing_makes_true_asks_for_nothing(
+    asked: str, effect: str, init: str, constraint: str, read: bool
+) -> None:
+    text = f'{_undeclared("(:types truck place)")} {WAITING.format(asked, effect)})'
+    task = (
+        f'(define (problem q) (:domain d) (:objects t - truck p - place) (:init {init})'
+        f'(:goal (and)) (:constraints {constraint}))'
+    )
+    if read:
+        assert len(read_problem(task, read_domain(text)).notes) == 1
+        return
+    with pytest.raises(PddlError, match='takes truck here, and nothing makes it true of one'):
+        read_problem(task, read_domain(text))

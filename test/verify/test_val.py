@@ -508,3 +508,40 @@ def test_the_goal_may_be_empty() -> None:
     problem = replace(_blocks('(sometime (holding a))'), goal=And(()), constraints=())
     assert val.val_verify(problem, Plan()).ok
     assert verify(problem, '').ok
+
+
+LOOSE = """(define (domain loose) (:requirements :typing :derived-predicates :action-costs)
+  (:types box room) (:predicates (in ?x - box ?y - room) (lit ?y - room))
+  (:functions (total-cost) (fee))
+  (:derived (busy ?y - room) (exists (?x - box) (in ?x ?y)))
+  (:derived (full ?y - room) (and (busy ?y) (in ?y ?y)))
+  (:action put :parameters (?x - box ?y - room) :precondition (not (full ?y))
+    :effect (and (in ?x ?y) (increase (total-cost) (fee ?x))))
+  (:action nest :parameters (?y ?z - room) :precondition (busy ?y)
+    :effect (and (in ?y ?z) (when (in ?z ?z) (lit ?y)) (increase (total-cost) (fee ?y)))))"""
+
+
+@pytest.mark.parametrize(
+    ('plan', 'constraint', 'category'),
+    [
+        ('(put b r) (nest r r) (nest r r)', '(and)', Category.SUCCESS),
+        ('(put b r) (nest r r)', '(and)', Category.GOAL_NOT_SATISFIED),
+        ('(nest r r)', '(and)', Category.PRECONDITION_VIOLATION),
+        ('(put b r) (nest r r) (put b r)', '(and)', Category.PRECONDITION_VIOLATION),
+        ('(put b r) (nest r r) (nest r r)', '(always (not (in r r)))', Category.SAFETY_VIOLATION),
+        ('(put b r) (nest r q) (nest r r) (nest r r)', '(sometime (in r q))', Category.SUCCESS),
+    ],
+)
+def test_a_loosely_declared_domain_is_judged_as_val_does_with_its_declarations(
+    plan: str, constraint: str, category: Category
+) -> None:
+    problem = read_problem(
+        '(define (problem p) (:domain loose) (:objects b - box r q - room) (:init (= (fee b) 1))'
+        f'(:goal (lit r)) (:constraints {constraint}))',
+        read_domain(LOOSE),
+    )
+    assert len(problem.notes) == 4
+    steps = parse_plan(plan)
+    ours = verify(problem, steps)
+    assert ours.category is category
+    assert agree(ours, val.val_verify(problem, steps))
