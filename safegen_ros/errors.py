@@ -110,11 +110,9 @@ class TextError(SafegenError):
     """An error at a place in a text: `source:line:col: what: how to mend it`.
 
     Args:
-        what: what is wrong there.
         source: file name, or a label such as `<problem>`.
         line: from 1; 0 when the text as a whole is meant.
         column: from 1, in characters; 0 when the text as a whole is meant.
-        cure: how to fix it.
         code: the number that a ROS client receives.
 
     Attributes:
@@ -201,10 +199,8 @@ class PlanFormatError(TextError):
     """A plan text that is not a list of steps.
 
     Args:
-        what: what was found.
         line: from 1; 0 when the text as a whole is meant.
         column: from 1.
-        cure: how to fix it.
         steps: how many steps stand before it.
     """
 

@@ -109,7 +109,6 @@ def new_run_dir(root: Path, now: datetime | None = None) -> Path:
     """Make a folder for a run that no other run has, which only its owner may read.
 
     Args:
-        root: the folder of all runs, made when missing.
         now: time for its name; the present when None.
 
     Returns:

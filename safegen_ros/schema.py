@@ -58,12 +58,7 @@ _CURES: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SchemaReader:
-    """A file whose values are read; every complaint names it, the place and the cure.
-
-    Attributes:
-        name: of the file.
-        error: makes the error of a message.
-    """
+    """A file whose values are read; every complaint names it, the place and the cure."""
 
     name: str
     error: Callable[[str], SafegenError]

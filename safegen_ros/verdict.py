@@ -34,13 +34,11 @@ class BrokenConstraint:
     """A trajectory constraint that a plan breaks, or leaves open.
 
     Attributes:
-        text: the constraint in PDDL, with its objects.
         binding: the objects of the quantifiers around it, `(('?x', 'b1'), ...)`.
         state: index k of the state s_k from which no continuation could satisfy it; the last one
             for a constraint that is only still open there.
         step: index (from 0) of the step that led there, which made it unavoidable; -1 when it was
             broken in s0 or is only still open at the end.
-        reason: what it asks for and what happened.
         place: `source:line:col` where it was written.
     """
 
@@ -86,7 +84,6 @@ class Verdict:
     """What a verifier found out about one plan.
 
     Attributes:
-        category: one of the five outcomes.
         reason: one paragraph that a model or a person can act on; empty only for `UNKNOWN`.
         failing_step: index (from 0) of the first step that breaks something, -1 when no single
             step does (an unmet goal, a constraint still open at the end). A constraint that

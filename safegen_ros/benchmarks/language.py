@@ -132,7 +132,6 @@ def pairs(folder: Path, any_name: bool = False) -> Iterator[tuple[Path, Path]]:
     """The problems of a folder that have a domain there, each after the nearest one of its name.
 
     Args:
-        folder: a collection.
         any_name: whether a problem without one goes with the nearest domain of any name.
     """
     texts = _texts(folder)

@@ -43,8 +43,6 @@ class Trial:
         status: as `safegen solve` has it, `no plan`, or the verdict on the plan.
         seconds: until the process ended [s].
         reason: why there is no plan.
-        steps: length of the plan.
-        route: engine that answered.
     """
 
     collection: str

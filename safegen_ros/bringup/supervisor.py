@@ -77,7 +77,6 @@ class Supervisor:
         """Prepare; nothing starts before `start` or `with`.
 
         Args:
-            specs: the nodes in the order of their start.
             log_dir: folder for `stack.log`, the ROS logs and the parameter files; that of
                 `new_log_dir` when None.
             screen: whether the output of the nodes is also printed.

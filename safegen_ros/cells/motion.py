@@ -243,8 +243,6 @@ def rrt_connect(
     """A way between two points through free ones, shape (n, d); the same seed finds the same.
 
     Args:
-        start: shape (d,).
-        goal: shape (d,).
         low: least of each coordinate.
         high: most of each coordinate.
         spacing: distance of the points of the way that are looked at.

@@ -37,7 +37,6 @@ class Word:
     Attributes:
         digest: of a plan, or how that begins; empty where none was named.
         approve: whether it is allowed.
-        reason: why.
     """
 
     digest: str

@@ -181,9 +181,6 @@ def _point(arm: Arm, scene: Scene, what: str, where: tuple[float, float, float])
     """Goes above a point, and has the person touch it; None when it is left out.
 
     Args:
-        arm: the arm.
-        scene: where things are thought to be.
-        what: the point, in words.
         where: its radius [m], azimuth [rad] and height [m].
     """
     from safegen_ros.robot import skills

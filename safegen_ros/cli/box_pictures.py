@@ -86,9 +86,6 @@ def keep_pictures(
     """Makes the picture of the plan of a run, and a video of the motion where that is wanted.
 
     Args:
-        folder: of the run, with its recording.
-        goal: the task.
-        record: the known facts of the run.
         video: whether a video is wanted.
 
     Returns:

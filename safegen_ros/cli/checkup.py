@@ -41,7 +41,6 @@ class Check:
     """One thing to look at.
 
     Attributes:
-        name: its name, for the table.
         look: returns its result; raises `Wrong`, `NotTried` or any error.
         cure: the command that fixes it, where an error names no command.
     """

@@ -286,9 +286,7 @@ def build_with(
     Args:
         group: of commands, such as `safegen bench boxnet`.
         jobs: processes; None for one on each core.
-        out: its folder.
         make: builds it, and returns whether there was anything to do.
-        show: prints its statistics.
     """
     with working(jobs, '') as (workers, notify, console):
         fresh = make(workers, notify)

@@ -129,8 +129,6 @@ def run_goal(
 
     Args:
         asked: the task with its options, and perhaps a plan.
-        namespace: of the nodes.
-        console: where to print.
         video: whether to make a video of the motion.
         done: told the folder of the run when its record is whole.
 
@@ -157,10 +155,8 @@ def kept_run(
     """Does the work of a run and keeps its record, whatever comes of it.
 
     Args:
-        asked: what the run is for.
         work: everything from here to the measured end; returns the exit status.
         video: whether to make a video of the motion.
-        console: where to print.
         done: told the folder of the run when its record is whole.
 
     Returns:

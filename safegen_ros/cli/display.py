@@ -62,9 +62,6 @@ class RunDisplay:
     """Shows the events of a run as lines, with one live line for the current work.
 
     Without a terminal the live line is left out, so that a log holds only what happened.
-
-    Args:
-        console: where to print.
     """
 
     def __init__(self, console: Console) -> None:

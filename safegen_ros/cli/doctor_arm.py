@@ -29,7 +29,6 @@ def arm_checks(executor: Mapping[str, Any], pump: bool) -> list[Check]:
     """The checks for the arm that the parameters of an executor name.
 
     Args:
-        executor: its parameters.
         pump: whether the tool may be switched.
     """
     settings = settings_of(ArmSettings, executor)

@@ -148,7 +148,6 @@ class StudyVerb:
     """A verb of `safegen eval`.
 
     Attributes:
-        help: its description.
         options: its options and their defaults, in order.
         measure: what it measures; it imports what it needs.
         strategies: those of the planning loop that are measured by default; none means all.

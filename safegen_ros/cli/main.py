@@ -37,7 +37,6 @@ class VerbSpec:
     Attributes:
         place: where it is: the module below `safegen_ros.cli`, and its function or its Typer
             application after a colon. Where that application has a verb of this name, it is meant.
-        help: one line for the list of verbs.
         panel: the part of the list that it stands in.
     """
 

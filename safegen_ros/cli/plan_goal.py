@@ -108,10 +108,6 @@ def run_request(
     """Runs `safegen run` with a request in words; returns the exit status.
 
     Args:
-        spoken: the request.
-        options: of the goal.
-        namespace: of the nodes.
-        console: where to print.
         yes: whether the user is not asked here if the request was understood.
         as_json: whether to print the reading of a request that was not PDDL, as with `--plan-only`.
         done: as of `run_goal`.

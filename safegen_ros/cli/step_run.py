@@ -70,10 +70,7 @@ class StepRun:
 
     Args:
         task: the options of the command line.
-        source: the file that it came from.
         domain_text: the domain as it was given; empty for a built-in one.
-        cell: what executes, and why.
-        domain_source: what messages call the domain.
     """
 
     def __init__(
@@ -111,8 +108,6 @@ class StepRun:
             name: of the model; empty where none is asked.
             propose: the model for a part of the task; None where only the search planner is asked.
             strategy: the planners to try, as of `level_names`.
-            sampling: how its answers are drawn.
-            limits: steps and time.
         """
         search = SEARCH in level_names(strategy)
         asked = ModelRecord(

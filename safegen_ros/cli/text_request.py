@@ -56,7 +56,6 @@ class TextRequest:
     """A request in words, with its formal parts.
 
     Attributes:
-        text: of the request.
         domain: PDDL, or a name; empty for that of `start`.
         constraints: PDDL3; empty for none.
         start: PDDL of a problem; empty for none.
@@ -112,8 +111,6 @@ def understood(
     its plan waits for an operator, who sees what the request was read as.
 
     Args:
-        client: of the stack.
-        spoken: the request.
         options: of the goal that will be sent for it; `accept_reading` is the digest.
         display: shows the problem in canonical words and in PDDL.
         yes: whether the user is not asked here.

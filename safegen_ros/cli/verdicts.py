@@ -28,7 +28,6 @@ def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str
     """The verdict as values for JSON; docs/validation.md explains each.
 
     Args:
-        verdict: the result.
         steps: of the plan that was judged; None when the text is not a plan.
     """
     step = verdict.failing_step
@@ -81,8 +80,6 @@ def show_verdict(
     """Prints a verdict: category and reason first, then where and why in detail.
 
     Args:
-        console: where to print.
-        verdict: the result.
         steps: of the plan that was judged; None when the text is not a plan.
         name: what the plan is called; empty to leave that out.
     """

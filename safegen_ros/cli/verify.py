@@ -55,9 +55,7 @@ class Judgement:
     """The result for one plan text.
 
     Attributes:
-        verdict: the verdict.
         plan: the steps; None when the text is not a plan.
-        text: the text.
         error: why it is not a plan, or None.
         extraction: the plan extracted from other text; None when the text itself is the plan.
         confirmed: whether the second opinion let the verdict stand; None when none was asked for.
@@ -198,7 +196,6 @@ class TextOutput:
     """Text for a person: verdicts on standard output, errors on the other.
 
     Args:
-        console: where to print.
         many: whether there are several plans, so that each verdict needs its name.
     """
 

@@ -65,8 +65,6 @@ class Refusal:
     """The answer to a request that is refused.
 
     Attributes:
-        status: of HTTP.
-        text: the reason, for a person.
         headers: pairs of name and value.
     """
 
@@ -80,7 +78,6 @@ class Gate:
     """The rule by which requests are let in.
 
     Attributes:
-        host: address that is served.
         token: what has to be known; empty on loopback only.
         title: of the page, in the tab of the browser.
     """

@@ -59,7 +59,6 @@ class Settings:
         port: 0 for any that is free.
         token: what has to be known to open the page; empty on loopback only.
         read_only: whether nothing can be asked for from the page.
-        namespace: of the nodes.
         scene_file: description of the table; empty for the default.
         dark: whether the page is dark.
         stamped: whether the page carries the time of the sample that it shows, to be measured.
@@ -77,9 +76,6 @@ class Settings:
 
 class OperatorConsole(Closing):
     """Serves the page from its construction until it is closed.
-
-    Args:
-        settings: how.
 
     Attributes:
         state: what the page is drawn from.

@@ -102,8 +102,6 @@ class HistoryTab:
 
     Args:
         parts: its parts; a tab of the page is open.
-        stage: where the arm of the run is shown.
-        root: the folder of all runs.
     """
 
     def __init__(self, parts: Parts, stage: Stage, root: Path) -> None:

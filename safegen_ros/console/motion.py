@@ -30,7 +30,6 @@ class RecordedSample:
         at: since the beginning of the recording of the motion [s].
         joints: in the order of `RecordedMotion.joint_names` [rad].
         blocks: the pose of each object that was measured, by its name.
-        step: how many steps were done.
     """
 
     at: float
@@ -44,7 +43,6 @@ class RecordedMotion:
     """The recorded motion.
 
     Attributes:
-        joint_names: of the arm.
         samples: at least one, in order of time.
         whole: whether all of it is here, and nothing was left out at the end.
     """

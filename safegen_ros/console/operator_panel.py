@@ -51,9 +51,6 @@ class OperatorPanel:
     A button that approves is made for one digest and goes with it: a click on an outdated plan can
     never allow another one.
 
-    Args:
-        parts: its parts.
-
     Attributes:
         cards: the cards below it.
         bottom: the place of the next button, which stays in view.

@@ -66,11 +66,7 @@ class RehearsedMotion:
 
 
 class PlanPreview(Closing):
-    """Rehearses one plan after another; what a newer one takes the place of is left out.
-
-    Args:
-        cell: geometry of the cell.
-    """
+    """Rehearses one plan after another; what a newer one takes the place of is left out."""
 
     def __init__(self, cell: Scene) -> None:
         self._cell = cell
@@ -83,8 +79,6 @@ class PlanPreview(Closing):
         """Begins, unless it is this plan that is under way or done.
 
         Args:
-            problem: what the plan is for.
-            plan: its steps.
             poses: where the blocks are; None where the task sets them up.
         """
         steps = tuple(map(str, plan.steps))

@@ -72,7 +72,6 @@ class Table:
     Args:
         view: `viser.ViserServer.scene`.
         root: name of the frame.
-        cell: geometry.
         at: where the frame is [m].
         ghost: whether it is translucent and has no table.
     """
@@ -176,7 +175,6 @@ class Table:
         """Puts the blocks where they are; blocks without a pose are hidden.
 
         Args:
-            poses: of the blocks.
             named: whether each block has its label.
         """
         if (tuple(poses), named) != (self._names, self._named):
@@ -212,7 +210,6 @@ class Stand:
 
     Args:
         view: `viser.ViserServer.scene`.
-        cell: geometry.
     """
 
     def __init__(self, view: viser.SceneApi, cell: Scene) -> None:
@@ -260,7 +257,6 @@ class Path:
 
     Args:
         view: `viser.ViserServer.scene`.
-        cell: geometry.
     """
 
     def __init__(self, view: viser.SceneApi, cell: Scene) -> None:

@@ -32,7 +32,6 @@ class Sender(Closing):
     """Sends one goal at a time, each followed in a separate thread.
 
     Args:
-        client: of the stack.
         link: by which goals are shown as ours, and cancelled.
         tell: told what an operator should know: a line, and whether it is bad.
     """
@@ -80,9 +79,7 @@ class Sender(Closing):
         """Has a request in words translated, and nothing planned; as `run`.
 
         Args:
-            words: the request.
             world: its objects and its initial state are those of the request.
-            options: of the goal.
             done: gets the problem, just as it would be sent, and the facts to record about it.
         """
         self._begin(lambda: self._understand(words, world, options, done))

@@ -290,7 +290,6 @@ def countdown_words(pending: Pending | None, now: float) -> str:
     """How long a plan waits before it counts as refused; empty where none waits.
 
     Args:
-        pending: the plan.
         now: Unix time [s].
     """
     if pending is None or not pending.digest:
@@ -321,7 +320,6 @@ def stack_html(snapshot: Snapshot, now: float | None = None) -> str:
     """How the stack is: nodes, stop, link, heartbeats, monitors and diagnostics.
 
     Args:
-        snapshot: the known state.
         now: by the monotonic clock [s]; the present when None.
     """
     now = time.monotonic() if now is None else now

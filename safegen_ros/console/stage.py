@@ -64,7 +64,6 @@ class Stage:
 
     Args:
         server: `viser.ViserServer`.
-        cell: geometry of the cell.
 
     Attributes:
         views: where each viewer looks from.
@@ -99,7 +98,6 @@ class Stage:
         """Shows the known state.
 
         Args:
-            snapshot: that.
             now: by the monotonic clock, which drives the ghost [s].
             chosen: a problem in the form of a task; its start is shown while no block was seen.
         """
@@ -176,9 +174,7 @@ class Stage:
         """Shows a moment of a past run on a table beside the cell; the cell stays in view.
 
         Args:
-            label: which run and when.
             joints: shape (6,) [rad]; None where they were not recorded.
-            poses: of its blocks.
         """
         if self._replay is None or self._replay_label is None:
             self._replay = Table(self._view, '/replay', self._cell, REPLAY_AT)
@@ -221,11 +217,7 @@ def _moment(now: float) -> float:
 
 
 class Views:
-    """The view of each viewer, which follows the shape of its picture.
-
-    Args:
-        server: the server.
-    """
+    """The view of each viewer, which follows the shape of its picture."""
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._shown: dict[int, tuple[View, float]] = {}
@@ -258,7 +250,6 @@ def framed(
     """Position and target of the camera that shows a view [m].
 
     Args:
-        view: the view.
         aspect: width over height of the picture.
         fov: vertical angle of the picture [rad].
     """

@@ -54,7 +54,6 @@ class Pending:
         goal: id of the goal that it is for.
         digest: by which it is approved; empty where it is not that of task and plan.
         steps: each as '(action arguments)'.
-        verdict: of the verifier.
         expires: when it counts as refused, Unix time [s].
         problem: that it solves; None where that is not known here.
         request: in plain words, of which a model made the task; empty where there was none.
@@ -257,9 +256,6 @@ class Snapshot:
         pending: the plan that waits for an operator.
         stop: whether anything may move.
         nodes: state of each node of the stack, empty where it does not report one.
-        parts: the reports of the nodes.
-        monitor: the live constraints.
-        look: at the cell.
         beat: of the last heartbeat of a sender of a goal, by the monotonic clock [s].
         others: goals that have not ended beside `goal`.
     """

@@ -45,8 +45,6 @@ class TaskTab:
     """The form of a goal.
 
     Args:
-        parts: its parts.
-        cards: the steps of the task.
         bottom: the place of the button that sends it.
     """
 

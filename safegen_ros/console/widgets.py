@@ -29,9 +29,6 @@ class Parts:
 
     Attributes:
         gui: `viser.ViserServer.gui`.
-        state: the known state.
-        link: what may be asked of the stack.
-        sender: sends goals.
         tell: shows a line to everybody, as bad or not.
         operator: who approves, for the record.
         read_only: whether nothing may be asked.

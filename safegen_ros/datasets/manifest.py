@@ -26,7 +26,6 @@ class Manifest:
     """What belongs to a dataset.
 
     Attributes:
-        recipe: digest of its recipe.
         files: SHA-256 of every file, by its path in the folder.
         folders: SHA-256 of every folder with the PDDL files of a split (`folder_digest`).
     """

@@ -308,7 +308,6 @@ def planned(
     """The result of a goal that is only planned, and its events.
 
     Args:
-        start: sends the goal.
         show: told each event as it comes, with the record of the run up to it.
     """
     changed, told = threading.Condition(), list[Event]()

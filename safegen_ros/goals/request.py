@@ -138,9 +138,6 @@ class TranslatedRequest:
 
         Args:
             asked: the request; its names are those of the task.
-            task: that it was understood as.
-            result: of the goal that asked for it.
-            events: of that goal.
         """
         named = replace(asked, name=task.name, domain_name=task.problem.domain.name)
         understood = UnderstoodRecord(

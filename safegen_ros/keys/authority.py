@@ -178,7 +178,6 @@ class Authority:
 
     Args:
         operators: who there is, by name; empty where no keys are configured, and nothing is asked.
-        nodes: the key of the nodes of this computer.
         clock: the time since the epoch [ns].
     """
 

@@ -26,7 +26,6 @@ class Modifier:
 
     Attributes:
         kind: `always`, `within`, `before` ...
-        numbers: its numbers of steps.
     """
 
     kind: str

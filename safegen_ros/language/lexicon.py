@@ -153,7 +153,6 @@ class Lexicon:
     """The ways to express a domain.
 
     Attributes:
-        ways: the ways to express its facts.
         agents: the agent of the ways without one.
         nouns: more nouns, singular and plural, for a type or a predicate that says what a thing is.
         sorts: the kinds of the arguments of a predicate, where its types do not say.
@@ -173,7 +172,6 @@ class Pattern:
     """A way, ready to be looked for.
 
     Attributes:
-        way: its base form.
         before: the words before the verb; a number stands for an argument.
         verb: the verb in its base form; it comes first in a deed.
         after: the words after the verb.

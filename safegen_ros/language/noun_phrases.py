@@ -46,7 +46,6 @@ class NounPhrase:
     Attributes:
         how: `NAME` for one object, or how many of a kind are meant.
         names: the objects that are named; with a noun or without names, those that are left out.
-        noun: the kind, where one is named.
         number: of `MOST` and `MORE`.
         index: the word where it stands.
     """

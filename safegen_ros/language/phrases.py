@@ -89,7 +89,6 @@ class Phrases:
     """The words for one domain.
 
     Attributes:
-        wording: its own words.
         arities: number of arguments of every predicate.
     """
 

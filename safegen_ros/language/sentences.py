@@ -53,7 +53,6 @@ class Sentence:
     """One sentence, and how far it was understood.
 
     Attributes:
-        words: its words, in small letters.
         source: file name, or a label, for messages.
     """
 

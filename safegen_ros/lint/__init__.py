@@ -20,7 +20,6 @@ def lint(domain: Text, problem: Text | None = None, *, any_name: bool = False) -
     """What is wrong with a domain and a problem, in the order of each text.
 
     Args:
-        domain: PDDL of a domain.
         problem: PDDL of a problem; it is not looked at when the domain is refused.
         any_name: whether the problem may name another domain.
     """

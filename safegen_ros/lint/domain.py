@@ -57,8 +57,6 @@ def domain_findings(
     """What looks wrong in a domain.
 
     Args:
-        domain: what was read.
-        places: of its text.
         more: the goal and the constraints of a problem; empty for a domain alone.
     """
     more = tuple(more)

@@ -24,11 +24,8 @@ class LintFinding:
     Attributes:
         level: one of `LEVELS`.
         rule: the kind of finding, `unused-type`.
-        source: the file.
         line: from 1; 0 when the text as a whole is meant.
         column: from 1, likewise.
-        what: what is there.
-        cure: what to do about it.
     """
 
     level: str
@@ -50,7 +47,6 @@ class SourceMap:
 
     Args:
         text: a domain or a problem.
-        source: its file.
     """
 
     def __init__(self, text: str, source: str) -> None:

@@ -54,13 +54,7 @@ class _Reach:
 
 
 def problem_findings(problem: Problem, places: SourceMap, domain: SourceMap) -> list[LintFinding]:
-    """What looks wrong in a problem.
-
-    Args:
-        problem: what was read.
-        places: of its text.
-        domain: of the text of its domain.
-    """
+    """What looks wrong in a problem."""
     found = [*places.unjoined(), *_quantifiers(problem, places)]
     try:
         for each in _states(problem, places, domain):

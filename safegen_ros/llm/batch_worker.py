@@ -188,7 +188,6 @@ class RowBatch:
     gives the same tokens for the same seed.
 
     Args:
-        rows: in the order of the batch.
         ends: the tokens that end an answer.
         interrupted: asked after every token with the number of rows that are not done and of
             tokens that were written; true ends the call, and the rows are to go on in another one.

@@ -235,10 +235,6 @@ def merge_adapters(model: Any, folder: Path) -> None:
 
     PEFT itself would add seconds to every start.
 
-    Args:
-        model: the base.
-        folder: of the adapters.
-
     Raises:
         BackendError: they are of another kind, or do not fit the base.
     """

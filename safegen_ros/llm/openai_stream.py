@@ -325,7 +325,6 @@ def pause(error: Any, tries: int, base_s: float) -> float | None:
 
     Args:
         error: an `openai.OpenAIError`, raised before the answer began.
-        tries: how often it was asked.
         base_s: the pause after the first time, which doubles from then on [s].
 
     Returns:

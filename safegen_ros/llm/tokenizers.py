@@ -76,7 +76,6 @@ def marked(tokenizer: Any, context: int, template: str) -> PreTrainedTokenizerFa
     Args:
         tokenizer: of the library `tokenizers`; its vocabulary has the marks.
         context: longest sequence of the model, in tokens.
-        template: how a conversation is written.
     """
     from tokenizers import AddedToken
     from transformers import PreTrainedTokenizerFast

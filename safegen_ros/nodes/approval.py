@@ -246,7 +246,6 @@ def approval_record(
     """An answer about a plan for the journal, with its signature.
 
     Args:
-        node: that takes the answer.
         answer: an operator's, or the approval that the planner has made of it.
         about: as `plan_looked_at`.
     """

@@ -115,8 +115,6 @@ class NotAsProved(SafegenError):
     """The world is not as proved, and the rest of the task can be planned again.
 
     Args:
-        message: how it differs.
-        remaining: the rest of the task.
         steps_done: steps of the plan that were executed and observed.
     """
 

@@ -148,7 +148,6 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
         """Takes an attempt into the result and the journal; returns it as a message.
 
         Args:
-            attempt: the attempt, which is the next one of the goal.
             second_opinion: whether VAL has judged it, too.
             base: steps that had been taken, where the task is worked on step by step.
         """

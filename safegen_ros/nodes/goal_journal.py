@@ -110,12 +110,7 @@ class GoalJournal:
         code: ErrorCode,
         message: str,
     ) -> None:
-        """Writes down how a goal ended, as its client is about to be told.
-
-        Args:
-            code: how it ended.
-            message: the same in words.
-        """
+        """Writes down how a goal ended, as its client is about to be told."""
         events: list[Event] = [record_conversions.result_event(result, plan)]
         if code is ErrorCode.NONE and hasattr(result, 'final_state'):
             # An execution succeeds only when the goal was observed to hold.

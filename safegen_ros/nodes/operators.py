@@ -83,7 +83,6 @@ class CommandServer:
         The service has no place for a signature: it is refused where one is needed.
 
         Args:
-            name: of both.
             what: its name in a refusal.
             work: as of `Handler`; not used where the service is called.
         """

@@ -54,7 +54,6 @@ class PlanText:
 
     Attributes:
         steps: each as PDDL text.
-        done: how many are done.
         verdict: name of the category of the executor's own verdict; empty before there is one.
         reason: what ended the execution; empty while all is well.
     """
@@ -92,7 +91,6 @@ class SceneMarkers:
         """All there is to see, from nothing: late joiners need no other message.
 
         Args:
-            stamp: when it was measured.
             look: at the arm and the blocks; None where there is nothing to look at.
         """
         markers = [_marker('', Marker.CUBE, Pose((0.0, 0.0, 0.0)), (0.0, 0.0, 0.0), _INK)]

@@ -204,11 +204,7 @@ class StopLatch:
 
 
 class SoleExecutor:
-    """Keeps two executors of one name from moving an arm: each of them would take every goal.
-
-    Args:
-        stop: stops the stack, with the reason.
-    """
+    """Keeps two executors of one name from moving an arm: each of them would take every goal."""
 
     def __init__(self, node: SafegenNode, stop: Callable[[str], object]) -> None:
         self._node = node

@@ -173,7 +173,6 @@ class Level:
     Attributes:
         name: what its attempts are labelled with.
         attempts: how many proposals it is asked for at most.
-        proposals: where they come from.
     """
 
     name: str
@@ -202,7 +201,6 @@ def plan_with_levels(
         notify: called with each phase, and of each attempt with its verdict.
         rehearse: what else a plan has to pass, where that takes long; it is asked only about
             plans that are proved.
-        read: the steps of a proposal.
 
     Returns:
         The outcome; failures are in its error code and message, with all attempts kept.

@@ -57,7 +57,6 @@ class ChainLink:
     Attributes:
         digest: of the entry; empty before the first one.
         key: that signed it, in the form of OpenSSH.
-        signature: of the digest, hexadecimal.
     """
 
     digest: str = ''
@@ -104,8 +103,6 @@ class ChainWriter:
 
         Args:
             first: digest of entry 0, by which the journal is known wherever it lies.
-            number: of the newest entry.
-            digest: of the newest entry.
 
         Raises:
             RecordError: the state folder cannot be written.
@@ -141,7 +138,6 @@ class Head:
     Attributes:
         first: digest of its entry 0.
         number: of an entry that was its newest one.
-        digest: of that entry.
     """
 
     first: str
@@ -189,7 +185,6 @@ def verify(path: Path, version: int, rows: Sequence[Sequence[Any]], head: Head |
     """The end of a whole chain.
 
     Args:
-        path: of the journal, for messages.
         rows: number, time, kind, data, digest, key and signature of each entry.
         head: the known facts of it.
 

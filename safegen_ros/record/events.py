@@ -142,7 +142,6 @@ class ObservedEvent:
     """The steps so far are done, and the world was looked at.
 
     Attributes:
-        done: how many steps.
         at: from the start of the execution, in wall time [s].
         facts: the atoms that held, as PDDL text; None where only the executor knows them.
         unseen: the objects that were out of view, for which the facts are assumed.

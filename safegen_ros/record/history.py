@@ -36,7 +36,6 @@ class ListedRun:
     """A run in a list.
 
     Attributes:
-        folder: where its journal is.
         kept: the record; None when it cannot be read.
         error: why it cannot be read; empty when it can.
     """
@@ -113,7 +112,6 @@ def find_run(root: Path, name: str) -> tuple[Path, KeptRun]:
     """The run that a user means, and the folder of its journal.
 
     Args:
-        root: the folder of all runs.
         name: its id, a part of that which no other run has, `LAST`, or the path of its folder.
 
     Raises:

@@ -93,7 +93,6 @@ class NodeJournal(Closing):
     """Writes what a node does; any thread may use it.
 
     Args:
-        root: the folder of all runs.
         name: of the stack and the node, such as '0.executor'.
 
     Raises:

@@ -266,7 +266,6 @@ class ExecutionCheck:
     Attributes:
         deviation: how far the block that is farthest off lies from where it was recorded [m]; None
             where no poses were recorded.
-        differences: differences from the record, in words.
     """
 
     outcome: ExecutionOutcome

@@ -112,7 +112,6 @@ class ReplanRecord:
 
     Attributes:
         number: from 1.
-        reason: how the world differed.
         steps_done: how many steps of the plan before had been executed and observed.
         domain: PDDL; empty for the built-in domain.
         problem: the rest of the task, in PDDL.

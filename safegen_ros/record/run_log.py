@@ -40,7 +40,6 @@ class KeptRun:
     """A run as its journal has it.
 
     Attributes:
-        record: all that was written down.
         entries: the events, in order.
         state: whether it is over.
         goals: the goals that belong to it, the one that was asked for first.

@@ -62,7 +62,6 @@ class Video:
     """A video that was made.
 
     Attributes:
-        path: the file.
         frames: number of pictures.
         length_s: playing time [s].
         speed: simulated seconds per second of video [1].
@@ -264,7 +263,6 @@ def render_video(
     Args:
         recording: MCAP file with `joint_states` and `world_state`.
         target: MP4 file to write.
-        scene: the cell that was recorded.
         max_length_s: longest playing time of the motion [s].
         speed: smallest speed-up [1].
 

@@ -37,7 +37,6 @@ def answer_of(
         timeout_s: longest wait [s].
         what: name of the server, for messages.
         code: the error code when no answer comes.
-        given_up: true ends the wait.
 
     Raises:
         SafegenError: with `code`; or as `check_sendable`.
@@ -62,7 +61,6 @@ def wait_for(
 
     Args:
         timeout_s: longest wait [s].
-        what: what is being waited for, for messages.
         code: the error code when it does not come.
         given_up: asked while waiting; true ends the wait as a time-out does.
 

@@ -102,8 +102,6 @@ def plan_to_msg(plan: Plan | None, source: str = '', task: msg.Task | None = Non
     """A plan as message, see `pddl.moments`; None becomes a plan without steps.
 
     Args:
-        plan: the plan.
-        source: who made it.
         task: its problem, whose timed initial literals are among its steps.
     """
     steps: Steps = steps_of_plan(plan) if plan else ()
@@ -268,7 +266,6 @@ def remaining_to_msg(rest: object, task: ActionTask) -> msg.Task:
 
     Args:
         rest: the verdict of its monitor.
-        task: the whole.
     """
     domain, problem = task.rest(rest)
     return msg.Task(domain=domain, problem=problem, format=task.rest_format)

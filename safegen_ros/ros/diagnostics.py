@@ -42,7 +42,6 @@ class Health:
     Attributes:
         part: such as `model`.
         level: `OK`, `WARN` or `ERROR`.
-        message: one line.
         values: what else there is to know; shown as text.
     """
 

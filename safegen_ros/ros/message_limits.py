@@ -31,9 +31,6 @@ _WITHOUT = {'ValidatePlan_Request': ('plan',)}
 def check_texts(message: Any, place: str = '') -> None:
     """Looks at every text and the length of every list of a message.
 
-    Args:
-        place: the field that it stands in.
-
     Raises:
         SafegenError: `TASK_TOO_LARGE`, with the first field that is too long; or as
             `check_sendable`.

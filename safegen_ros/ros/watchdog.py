@@ -154,9 +154,6 @@ class ExecutionWatchdog:
 
     Nothing begins to move before both are known by their heartbeats.
 
-    Args:
-        stop: called with the reason.
-
     Attributes:
         timeout_s: longest silence of both, and longest time without being scheduled [s].
     """

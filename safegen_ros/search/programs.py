@@ -84,9 +84,7 @@ def run_program(
 
     Args:
         budget: asked all the time; the program may take as much memory as it allows.
-        files: what the program may open by their paths.
         stdin: its standard input; nothing by default.
-        python_path: a folder of Python modules for it.
 
     Raises:
         SearchLimit: the time is over; the program has been killed.

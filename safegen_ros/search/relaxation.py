@@ -25,10 +25,6 @@ class NumberedRule:
 
     Attributes:
         action: number of the action that it is a part of, or `AXIOM`.
-        needed: the facts that it needs, as a mask.
-        given: the facts that it gives, as a mask.
-        needs: the numbers of those that it needs.
-        gives: the numbers of those that it gives.
     """
 
     action: int

@@ -43,7 +43,6 @@ class ChatSetup:
 
     Attributes:
         sampling: how the first answer is drawn; each later one takes the next seed.
-        show: how much of a verdict it is shown.
         over: whether to stop.
     """
 
@@ -71,7 +70,6 @@ class PlanningContext:
         style: how it is asked for PDDL plans.
         sampling: how the first answer for the goal is drawn.
         chat: whether it answers a chat about anything.
-        models: opens others.
     """
 
     values: Mapping[str, Any]
@@ -154,10 +152,8 @@ class StepAnswer:
 
     Attributes:
         steps: the steps read from it; none where it cannot be read.
-        verdict: of the world.
         taken: steps that had been taken before.
         seconds: from asking to the verdict [s].
-        source: the level that has answered.
     """
 
     text: str
@@ -242,7 +238,6 @@ def answers(
 
     Args:
         history: the answers so far with their verdicts; looked at before each retry.
-        retry: the text of a verdict, as much of it as is shown.
     """
     messages = [{'role': 'user', 'content': question}]
     number = 0

@@ -22,11 +22,7 @@ class Situation(NamedTuple):
 
 
 class Shield:
-    """Follows plans of one problem and never lets one take a step that cannot be right.
-
-    Args:
-        problem: the problem, with its constraints.
-    """
+    """Follows plans of one problem and never lets one take a step that cannot be right."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

@@ -51,7 +51,6 @@ def _with_values(
     """The problem with functions that decide nothing as a part of its states, and what these are.
 
     Args:
-        problem: the problem.
         functions: their names; those that their values come from are added.
         length: of the plan, for the function `total-time`.
     """

@@ -60,7 +60,6 @@ class ConstraintMonitor:
     """The automaton of one constraint.
 
     Attributes:
-        constraint: what it watches.
         mask: the atoms of its formulas; while they keep their truth, it stands still unless
             `timed`.
         timed: whether it also moves with time alone.
@@ -280,10 +279,6 @@ class MonitorSet:
     """The automata of all constraints of a problem.
 
     Where actions are durative they know no seconds: they watch `flatten.sequential` constraints.
-
-    Args:
-        problem: the problem.
-        table: the bits of its states.
     """
 
     def __init__(self, problem: Problem, table: AtomTable) -> None:
@@ -323,8 +318,6 @@ class MonitorSet:
         """The standing after one more state.
 
         Args:
-            standing: after the state before.
-            state: bits of the new state.
             changed: the bits in which the two differ; `ALL` when that is not known.
         """
         time = 0

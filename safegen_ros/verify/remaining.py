@@ -50,10 +50,6 @@ def remaining_problem(
     Preferences are about the whole plan, and are left out.
 
     Args:
-        problem: the whole.
-        monitors: the automata of its constraints.
-        standing: where they stand in that state.
-        state: the state.
         time: the number of steps that led there.
 
     Raises:
@@ -75,8 +71,6 @@ def remaining_constraints(
     """What constraints still ask of the states from the present one on, which is s0 for them.
 
     Args:
-        monitors: the automata of the constraints.
-        standing: where they stand in the present state.
         time: the number of steps that led there.
 
     Raises:

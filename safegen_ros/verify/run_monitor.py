@@ -36,13 +36,9 @@ class RunMonitor:
     by `clocked`.
 
     Args:
-        problem: the task.
-        plan: a plan that is proved for it.
         now: a clock that never goes back [s].
 
     Attributes:
-        problem: the task.
-        plan: the plan.
         observed: the state that was observed last; None where none was, or it is not a state of the
             task.
         looks: how many were observed; the first one is the initial state.

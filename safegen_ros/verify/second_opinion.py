@@ -41,7 +41,6 @@ def verify_twice(
     """Our verdict on a plan, if VAL agrees with it.
 
     Args:
-        problem: the problem, with its constraints.
         plan: a plan, or text for `parse_plan`.
         required: whether a plan that we accept is refused where VAL is known not to judge (see
             `val_faults.FAULTS`) and so cannot be asked. Otherwise our verdict stands, and says so.
@@ -84,8 +83,6 @@ def agree(ours: Verdict, theirs: Verdict, *, steps: bool = True) -> bool:
     """Whether two verdicts on one plan say the same and both say something.
 
     Args:
-        ours: our verdict.
-        theirs: VAL's.
         steps: whether VAL says at which step a plan fails, as it does where actions take no time.
     """
     if ours.category is Category.UNKNOWN or ours.category is not theirs.category:
@@ -106,10 +103,6 @@ def save_case(folder: Path, problem: Problem, plan: Plan, ours: Verdict, theirs:
     """Saves a case in a folder named by its input and answer, unless it is there already.
 
     Args:
-        folder: where the folders of cases are.
-        problem: the problem.
-        plan: the plan.
-        ours: our verdict.
         theirs: VAL's opinion, with its input and its output.
 
     Returns:

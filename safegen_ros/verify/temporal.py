@@ -34,7 +34,6 @@ class TemporalProof:
     """Proves plans for one problem with durative actions; its results are kept.
 
     Args:
-        problem: the problem.
         tick: as of `AtomTable`.
     """
 

@@ -65,7 +65,6 @@ class TimedActions:
     """What the steps of one problem do at their starts and at their ends.
 
     Args:
-        problem: the problem.
         ranking: as of `AtomTable`.
         fold_static: as of `AtomTable`.
         tick: as of `AtomTable`.

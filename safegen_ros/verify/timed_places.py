@@ -33,7 +33,6 @@ class TimedHappening:
     The same steps with the same durations have the same happenings, in all plans of a problem.
 
     Attributes:
-        action: what it needs and changes.
         which: of its step, `the start of ` or `the end of `; empty for a step without a duration.
         duration: of its step [s], of a start.
         during: what its step asks for until it ends, of a start.

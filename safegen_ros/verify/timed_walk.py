@@ -35,13 +35,9 @@ class TimedWalk:
     """One plan, followed from moment to moment.
 
     Args:
-        places: of its problem.
-        plan: the plan, with times.
         written: whether the times are its own.
 
     Attributes:
-        places: as above.
-        plan: as above.
         trail: the places so far, one for each state.
         clocks: the constraints with times.
         late: those of them that are broken, by their numbers; see `_note`.

@@ -70,7 +70,6 @@ class Opinion:
 
     Attributes:
         verdict: its verdict in our categories; `UNKNOWN`, which never executes, when there is none.
-        output: all that it printed.
         files: the texts that it was given, by name.
         fault: the known fault for which it was not asked, if any.
     """

@@ -57,7 +57,6 @@ class ValFault:
 
     Attributes:
         name: what verdicts and saved cases call it.
-        effect: what VAL does.
         present: whether a problem and a plan bring it out.
         cure: how VAL is asked the same in another way; empty where it cannot be asked at all.
     """

@@ -33,7 +33,6 @@ def verify(problem: Problem, plan: Plan | str, tick: Callable[[], None] = no_tic
     """Verifies one plan.
 
     Args:
-        problem: the problem, with its constraints.
         plan: a plan, or text for `parse_plan`.
         tick: as of `AtomTable`.
 

@@ -106,7 +106,6 @@ def run_rows(
 
     Args:
         sampling: how it answers; each run has its own seeds that follow from it.
-        folder: where the runs are kept.
         model: which one it is, such as the checksum of its weights.
         style: how a map is put to the model; that of chat models by default.
 

@@ -141,7 +141,6 @@ class _Counts:
     """The results of the goals of a domain and a strategy.
 
     Attributes:
-        ended: how the loop ended.
         held_back: the faults of the proposals that were not published.
         said: VAL's verdicts on the plans that were published.
         controls: VAL's verdicts on plans that ignore the constraints.

@@ -131,7 +131,6 @@ class Regime:
     """A domain of figure 3.
 
     Attributes:
-        bins: its values.
         fixed: the other sizes.
         paper: share of problems that each planner solves in the paper [%] (section V-B).
     """

@@ -113,12 +113,9 @@ def write_lessons(
     """Writes `train.jsonl` and `test.jsonl` as `training.text_world` reads them.
 
     Args:
-        out: receives the files.
         group: the lines of a group by the seed, its number and its size.
         groups: how many; the lessons of a group share the beginning of their prompts.
         size: lessons of each.
-        seed: of everything.
-        workers: who makes the groups.
         notify: told how many groups are there.
 
     Returns:

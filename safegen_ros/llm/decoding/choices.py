@@ -37,12 +37,10 @@ TRIES = 3
 class StepChoices:
     """Follows one plan of one problem, choice by choice, and leads it nowhere twice.
 
+    Example:
         choices = StepChoices(Shield(problem), syntax(style, problem))
         while choices.ending is Ending.CUT:
             choices.take(ask(choices.text, choices.offered))
-
-    Args:
-        syntax: how steps are written.
     """
 
     def __init__(self, shield: Shield, syntax: PlanSyntax) -> None:
@@ -118,10 +116,8 @@ class ChoiceGuide:
     for by naming them; what it answers counts only where it is one of them.
 
     Args:
-        model: the server.
         ask: the messages that ask for the next step, given the plan so far as the model writes it
             and the choices; it may raise `Unsupported`.
-        syntax: how the model writes its steps.
         max_steps: longest plan that is asked for.
     """
 

@@ -112,8 +112,6 @@ class BeamResult:
     Attributes:
         width: how many plans it followed at a time.
         backtracking: whether it might go back to plans that it had left.
-        outcome: how it ended.
-        plan: the plan, when there is one.
         score: the logarithm of the plan's probability, its end included; 0 without a plan.
         scored: how many steps the model was asked about.
         seconds: wall-clock time [s].
@@ -204,8 +202,6 @@ class WordWriter(Protocol):
         """How likely the model finds each way to go on with an answer.
 
         Args:
-            messages: what asks for the answer.
-            written: its words so far.
             choices: the words of each way.
 
         Returns:

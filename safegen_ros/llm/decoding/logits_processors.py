@@ -104,7 +104,6 @@ class NotAgain:
     The same text with other lines of comment is the same text.
 
     Args:
-        refused: the texts.
         text: what written tokens say.
         ends: the tokens that end an answer.
     """

@@ -80,7 +80,6 @@ class _Room:
 
         Args:
             known: what `appended` returned last, or something else in its place; empty at first.
-            new: the added values.
         """
         start = known.shape[-2] if known.numel() else 0
         end = start + new.shape[-2]

@@ -36,9 +36,7 @@ class Unit(NamedTuple):
     """An admissible step as text.
 
     Attributes:
-        text: the separator and the step.
         spelled: from which places in the text tokens can go on to its end.
-        after: the situation that it leads to.
     """
 
     text: str
@@ -84,7 +82,6 @@ class Written:
     """A text so far.
 
     Attributes:
-        steps: its steps behind which something is written.
         ending: how it ended; `CUT` while it goes on.
     """
 
@@ -97,7 +94,6 @@ class TextShield:
     """Follows texts of plans of one problem.
 
     Args:
-        syntax: how its steps are written.
         trie: what the model's tokens stand for.
         ends: the tokens that end a text.
         go_on: whether a plan may go on where it could end.

@@ -61,9 +61,7 @@ def attempt_html(
     """An attempt: its verdict, the plan with the step that fails, the states around it, lights.
 
     Args:
-        attempt: the attempt.
         problem: what it was made for; None where that is not known.
-        before: the attempt that it is compared with.
         most: how many of its steps are listed at once.
         title: instead of its number and source.
     """
@@ -105,14 +103,7 @@ def attempt_html(
 
 
 def verdict_html(verdict: Verdict, problem: Problem, text: str, steps: Sequence[Step]) -> str:
-    """A verdict for a notebook: the reason, and where each rule stands in each state of the plan.
-
-    Args:
-        verdict: the finding.
-        problem: what the plan is for.
-        text: the plan as it was written.
-        steps: its steps.
-    """
+    """A verdict for a notebook: the reason, and where each rule stands in each state."""
     attempt = AttemptRecord(1, '', text, tuple(map(str, steps)), verdict, 0.0)
     return part('notebook', [attempt_html(attempt, problem, title='Verdict'), legend_html()])
 
@@ -164,9 +155,7 @@ def steps_html(
 
     Args:
         texts: each as '(action arguments)'.
-        problem: its problem.
         fails: index of the step that fails; -1 where none does.
-        done: how many are done.
         now: index of the step under way; -1 where none is.
         most: how many are listed, around the one that fails or is under way.
     """

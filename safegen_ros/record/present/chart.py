@@ -62,7 +62,6 @@ def chart_of(problem: Problem, plan: Plan, states: int | None = None) -> GanttCh
     """The chart of a plan; None where it takes no time and changes no number.
 
     Args:
-        problem: its problem.
         plan: its steps; without times, as they follow each other.
         states: how many states of it are proved; all where None.
     """
@@ -187,7 +186,6 @@ def chart_html(
     """The chart as a figure with its text for who does not see it; empty where there is none.
 
     Args:
-        chart: the chart.
         fails: index of the step that fails; -1 where none does.
         done: how many steps of the executor are done.
         now: the present, on the clock of the plan; None where it does not run.

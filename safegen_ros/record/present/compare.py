@@ -46,9 +46,6 @@ class AttemptComparison:
     """Two attempts at one problem.
 
     Attributes:
-        left: the first one.
-        right: the second one.
-        steps: both, step by step.
         parts_at: index of the first step that is not the same; -1 where there is none.
     """
 
@@ -65,8 +62,6 @@ def compare(
 
     Args:
         problem: what both were for; None where it is not known, so that no states are compared.
-        left: the first attempt.
-        right: the second one.
     """
     worlds = [
         trajectory(problem, steps_of(attempt.steps)) if problem is not None else ()

@@ -110,7 +110,6 @@ def light_words(
     """What a light says in a few words.
 
     Args:
-        light: the light.
         now: index of the state that is the present; None for the last one.
         ended: whether no step comes any more, so that what is open stays so.
         planned: whether they are the states of a plan, perhaps never executed.

@@ -34,7 +34,6 @@ def upto(text: object, limit: int) -> Fit:
     """A text as it may stand in HTML, between tags or in a quoted attribute.
 
     Args:
-        text: anything.
         limit: how much of it is shown; the length of the rest is given [characters].
     """
     whole = str(text)

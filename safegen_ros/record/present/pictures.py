@@ -32,7 +32,6 @@ class Towers:
 
     Attributes:
         places: column and level of each block that stands, both from 0.
-        columns: how many columns the picture has.
         height: of the highest tower that it has room for [blocks].
         hand: the column over which the hand is.
         held: the block in it, if any.
@@ -175,7 +174,6 @@ def film_html(
     """A picture of each of several states, in which a tower stays at its place.
 
     Args:
-        problem: the problem.
         states: in order; the changes in each are marked.
         titles: a caption for each; none by default.
     """
@@ -205,8 +203,6 @@ def before_after_html(problem: Problem, steps: Sequence[Step], index: int) -> st
     Where the step does not apply, or an earlier one does not, a sentence replaces the picture.
 
     Args:
-        problem: the problem.
-        steps: of the plan.
         index: of the step, from 0.
     """
     states = trajectory(problem, steps)

@@ -51,8 +51,6 @@ class WorldFrame:
     Attributes:
         step: how many steps; 0 is the start.
         text: the last step, in words; empty at the start.
-        state: the atoms that hold.
-        source: where the state is from.
         at: when it was seen, from the start of the execution [s]; None where that is not known.
     """
 

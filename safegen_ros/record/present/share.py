@@ -57,7 +57,6 @@ def share_html(folder: Path, kept: KeptRun) -> str:
 
     Args:
         folder: where its journal is, with the other files.
-        kept: the record.
 
     Raises:
         RecordError: a file of it cannot be read, or it is too large for a page.

@@ -58,7 +58,6 @@ class RunFact:
     """Something that happened.
 
     Attributes:
-        text: what, in a sentence.
         tone: one of those above; empty for any other.
         details: more of it, line by line.
     """
@@ -72,7 +71,6 @@ def tell(event: Event, problem: Problem | None = None, cell: str = '') -> RunFac
     """An event as a fact; None if it means nothing to a reader.
 
     Args:
-        event: of a run.
         problem: of the run; None where steps cannot be put into its words.
         cell: what executes, as in the record.
     """

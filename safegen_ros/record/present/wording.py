@@ -121,7 +121,6 @@ def verdict_words(problem: Problem | None, attempt: AttemptRecord) -> str:
 
     Args:
         problem: its problem; None where it is not known, or is not PDDL.
-        attempt: the attempt.
     """
     verdict = attempt.verdict
     if verdict.ok:
@@ -243,12 +242,7 @@ _ENDED = {
 
 
 def ended_words(code: ErrorCode, message: str = '') -> str:
-    """How a goal ended, as a sentence.
-
-    Args:
-        code: its error code.
-        message: what came with it.
-    """
+    """How a goal ended, as a sentence."""
     told = _ENDED.get(code, f'It ended with {code.name}')
     return _sentence(f'{told}: {message}' if message else told)
 
@@ -264,9 +258,7 @@ class StackSituation:
         source: the level that is asked.
         index: of the step that is under way, or comes next, from 0.
         total: number of steps; 0 where it is not known.
-        step: that step in words.
         after: the step after it in words; empty where it is the last one.
-        reason: why it is so.
         outcome: how the goal ended, in a sentence.
     """
 

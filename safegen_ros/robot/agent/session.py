@@ -74,7 +74,6 @@ class Session:
     """Serves one client.
 
     Args:
-        link: where it is.
         open_arm: opens the arm that the client asks for, which reports its readings; may raise.
         models: the arms that it may ask for.
         link_timeout_s: silence after which the arm is held [s]; also when it was this process that

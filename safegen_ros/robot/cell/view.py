@@ -25,7 +25,6 @@ class ViewedCell:
     """A cell of Blocksworld that reports only the blocks in view.
 
     Args:
-        cell: the cell, which knows all.
         view: one of `settings.VIEWS`.
         watched: the blocks that constraints are about, without which nothing is moved.
         start: how the blocks stand, whatever a task says; None where they stand as it says.

@@ -81,7 +81,6 @@ class ContactRules:
 
     Args:
         names: by geom id, the body that the geom counts as; `TABLE`, `TOOL`, a block, or a link.
-        blocks: which of the names are blocks.
     """
 
     def __init__(self, names: list[str], blocks: Iterable[str]) -> None:

@@ -200,7 +200,6 @@ class Offscreen(Closing):
     """Draws a MuJoCo model as one camera of it sees it; all calls from the thread that created it.
 
     Args:
-        model: the compiled model.
         camera: name of the camera.
         width: of a frame [pixels].
         height: of a frame [pixels].

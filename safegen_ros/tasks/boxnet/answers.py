@@ -211,7 +211,6 @@ def unreadable(
     """What to raise of an answer that cannot be read.
 
     Args:
-        reason: the error and how to fix it.
         step: index of the step; -1 where no single one is meant.
     """
     return PlanAnswerError(Fault(finding, reason, step, () if robot is None else (robot,)))

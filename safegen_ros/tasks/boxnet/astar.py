@@ -177,7 +177,6 @@ class UnsolvableMap:
     """Why no plan moves an object to its target, whatever the points that are used.
 
     Attributes:
-        object: its index.
         carriers: all robots that it can ever be handed to, closed under handing over.
         reason: the same in words.
     """
@@ -292,7 +291,6 @@ class MapSolution:
     """A plan with the known facts about its length.
 
     Attributes:
-        plan: that the verifier accepts.
         lower_bound: no plan has fewer steps.
     """
 

@@ -41,8 +41,6 @@ class _Text(NamedTuple):
     """A plan so far, or with the score of its end a whole one.
 
     Attributes:
-        score: the logarithm of its probability.
-        at: where it stands.
         written: the words behind the last request.
     """
 

@@ -93,8 +93,6 @@ class MaskedPlan:
     """One text.
 
     Args:
-        joint: what may be said.
-        state: where it begins.
         visited: states not to go back to, beside those that the text goes through.
         whole: whether it is a whole plan; else the next step.
     """

@@ -65,7 +65,6 @@ class Fault:
     """The first thing that is wrong.
 
     Attributes:
-        reason: the error, and how to fix it.
         step: index (from 0) of the step; -1 where no single one is meant.
         robots: who takes part, by index; two for a collision of arms.
         objects: likewise.

@@ -33,7 +33,6 @@ class Move:
     """What one robot does in a step.
 
     Attributes:
-        robot: its index.
         start: where its tip is said to be.
         end: where its tip goes, in a straight line.
         carry: whether it takes the object along that is at its tip.

@@ -118,7 +118,6 @@ class _Search:
     """Depth first over the carries of each step in turn, for a given number of steps.
 
     Args:
-        steps: how many there may be.
         most_nodes: after which it gives up.
         seed: of the order in which equally good ways are tried.
         free: whether nothing collides; then it gives up only at its limit of nodes.

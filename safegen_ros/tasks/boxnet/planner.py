@@ -139,7 +139,6 @@ def constrained_plans(task: Task, ask: ChatSetup, style: MapStyle) -> Generator[
 
     Args:
         ask: the model, and how its first plan is drawn; each later one takes the next seed.
-        style: how the map is put to it.
 
     Raises:
         SafegenError: the map is beyond its words (`TASK_TOO_LARGE`), or it is not held to any.

@@ -145,7 +145,6 @@ class TurnedTask:
 
     Args:
         task: of BoxNet2D.
-        turn: how it is turned.
         away: how far it is then moved from the corner, in whole cells.
 
     Attributes:

@@ -254,7 +254,6 @@ def verify(task: Task, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
     """What becomes of the text of a plan, whatever it is.
 
     Args:
-        text: an answer with all steps.
         idle_arms: whether robots that do nothing are in the way.
     """
     answer = _read(read_plan, text, task, task.start)

@@ -56,7 +56,6 @@ def answer_words(task: Task, state: State, plan: Plan | None) -> list[str]:
     """What the model is to answer.
 
     Args:
-        state: where the plan begins.
         plan: the steps, each of which may be taken; None for a task without a plan.
     """
     if plan is None:

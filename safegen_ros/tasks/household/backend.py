@@ -36,7 +36,6 @@ class Household(Protocol):
         """Sets a scene up, and looks at it.
 
         Args:
-            scene: its name.
             setup: calls of AI2-THOR that prepare it, each with `action` and `args`.
 
         Raises:

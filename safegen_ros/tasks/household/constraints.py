@@ -24,8 +24,6 @@ class StepConstraint:
 
     Attributes:
         name: the class or group of the object.
-        trigger: what starts it.
-        goal: what must follow.
         within: N, at least 1.
     """
 
@@ -46,7 +44,6 @@ class StateConstraint:
 
     Attributes:
         name: the class or group of the object.
-        trigger: when it matters.
         avoid: what must not be then.
     """
 
@@ -191,7 +188,6 @@ class SubGoal:
         """Whether it is reached.
 
         Args:
-            snapshot: the metadata.
             separate: whether each key may be met by another object, as the published code has it.
         """
         found = list(snapshot.of(members(self.name)))

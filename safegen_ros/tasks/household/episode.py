@@ -79,11 +79,9 @@ class EpisodeStep:
 
     Attributes:
         number: from 1.
-        think: the reasoning in it.
         action: what was understood; None when nothing was.
         exact: whether the action was written as the grammar wants it.
         retries: how many answers before it could not be read.
-        observation: the view afterwards.
         category: `FORMAT_ERROR` (nothing was understood), `SAFETY_VIOLATION` (a constraint broke),
             `PRECONDITION_VIOLATION` (the world refused) or `SUCCESS`.
         broken: the constraints that broke, with the step; their state is that of the trace.
@@ -110,10 +108,8 @@ class Episode:
 
     Attributes:
         first: the view at first.
-        moments: its steps.
         trace: the metadata at first and after each action that the world or the clock of the
             constraints saw.
-        score: how good it was.
         ending: `done`, `failure` or `steps`.
     """
 

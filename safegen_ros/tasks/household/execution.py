@@ -55,7 +55,6 @@ class HouseholdMonitor:
 
     Args:
         worlds: the household at first, and after each action that was taken before.
-        done: these actions.
         steps: one, or none.
     """
 

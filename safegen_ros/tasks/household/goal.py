@@ -126,8 +126,6 @@ class HouseholdGoal(OtherWorld):
 
     Attributes:
         explicit: whether the model gets the constraint.
-        done: the actions that were taken before.
-        problem_text: as it was sent.
         asked: JSON of the task alone, or of its name.
     """
 

@@ -248,8 +248,6 @@ def score(
     """The score of a run.
 
     Args:
-        known: where it stands at the end.
-        objects: the metadata at the end.
         compat: `spoc` checks the constraints once more at the end, lets each key of a sub-goal be
             met by another object, and calls no run a success whose task has no step constraint.
     """

@@ -211,7 +211,6 @@ class Event:
     """Something that changed.
 
     Attributes:
-        thing: the id of the object.
         what: a field of `HouseholdThing`, or `exists`.
     """
 

@@ -59,8 +59,6 @@ def failed_attempt(
     """A plan that fails, with the verdict on it; None when many draws do no harm.
 
     Args:
-        problem: what the plans are for, in whose names they are.
-        right: a plan that is proved.
         unsafe: a plan that ignores the constraints; empty when none is known.
         seed: the same arguments give the same attempt.
     """

@@ -49,8 +49,6 @@ class Pddl3Task:
     """A problem with its domain, as text and as model.
 
     Attributes:
-        domain_text: PDDL of the domain, also when it is a built-in one.
-        problem_text: the problem as it was sent, in its format.
         format: name of that format, a key of `formats.FORMATS`.
         sent_domain: the domain as it was sent; empty for a built-in one.
     """

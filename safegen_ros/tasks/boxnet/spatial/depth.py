@@ -141,8 +141,6 @@ class Depth(ABC):
 
         Args:
             offset: the second base from the first [m].
-            one: what the first does.
-            other: what the second does.
         """
 
     @abstractmethod
@@ -150,7 +148,6 @@ class Depth(ABC):
         """Where an arm, or what it carries, collides with a box; None where it does not.
 
         Args:
-            leg: its action.
             place: of the box from the base [m].
         """
 

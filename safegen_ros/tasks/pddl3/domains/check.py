@@ -42,7 +42,6 @@ class SolvedProblem:
     """A problem with its plans.
 
     Attributes:
-        generated: the problem, and how it was made.
         unconstrained: the planner's plan when constraints are ignored; it breaks one.
     """
 

@@ -43,7 +43,6 @@ class DomainFinding:
     """What is wrong with a domain folder.
 
     Attributes:
-        message: the place, what is wrong there, and how to fix it.
         note: whether the folder can do without the fix.
     """
 

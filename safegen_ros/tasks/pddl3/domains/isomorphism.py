@@ -75,7 +75,6 @@ def refined(
     """Colours of nodes that neighbours cannot distinguish further, numbered in a canonical way.
 
     Args:
-        colours: of every node.
         links: of every node, the role and the number of each neighbour.
         tick: called in each round; it ends the search by raising.
     """

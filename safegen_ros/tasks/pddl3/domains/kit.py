@@ -104,11 +104,9 @@ class Family:
     Attributes:
         name: its name on the command line and in tables.
         operators: the PDDL3 operators that its constraints use.
-        summary: what it asks for, in a line.
         constrain: adds constraints and their witness to an instance, or returns None when they do
             not fit it.
         paper: whether table I or appendix D of SafeGen-LLM has it.
-        rules: which sizes it needs.
     """
 
     name: str
@@ -147,8 +145,6 @@ class GeneratedProblem:
     Attributes:
         domain: name of the kit that made it.
         family: its constraint family, or `UNCONSTRAINED`.
-        size: the values of the size parameters.
-        seed: what it was drawn from.
         text: PDDL3 of the problem.
         problem: the same, read.
         witness: a plan that the problem's validator accepts; empty where only a search knows one.
@@ -172,13 +168,8 @@ class DomainKit:
     Attributes:
         name: name of the folder.
         names: the names by which problems ask for the domain; the first is in our own problems.
-        parameters: its sizes.
         rules: what must hold between them.
-        draw: a random instance without constraints.
         direct: steps that reach the goal of an instance; constraints are not looked at.
-        families: its constraint families by name.
-        wording: the English words of its facts.
-        measure: the size of any problem of the domain.
         weights: steps of a short plan that each parameter stands for (see `difficulty`).
         goal_weight: likewise a goal that is not met at the start.
     """

@@ -55,7 +55,6 @@ class ModelProposer:
     needs, and `UnsuitableTask` where not even a part of the task fits the model.
 
     Args:
-        style: how the task and the feedback are put to this model.
         sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
             later attempt takes the next one, so that a run can be repeated exactly.
         temperatures: of the attempts; None keeps that of the first.

@@ -154,9 +154,6 @@ def play(
 ) -> StepOutcome:
     """Works on a problem through an executor, each step being the first of a proved plan.
 
-    Args:
-        levels: the planners of the rest.
-
     Raises:
         SafegenError: the rest of the task counts seconds; nothing has moved.
     """

@@ -136,7 +136,6 @@ def instruction(domain: str, problem: str, form: str = 'pddl', more: str = '') -
     """The chat messages that ask for a plan in the style `instruct`.
 
     Args:
-        domain: text of the domain, in PDDL.
         form: name of the format of that text, one of `formats.FORMATS`.
         more: further rules, a line each.
     """

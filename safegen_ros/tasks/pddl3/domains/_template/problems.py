@@ -56,12 +56,7 @@ class Delivery:
 
 @dataclass
 class Robot:
-    """Carries things, and writes the steps down.
-
-    Attributes:
-        scene: the instance.
-        steps: the steps so far.
-    """
+    """Carries things, and writes the steps down."""
 
     scene: Delivery
     steps: list[Step] = field(default_factory=list)

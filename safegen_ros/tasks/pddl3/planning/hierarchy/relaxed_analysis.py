@@ -60,7 +60,6 @@ class RelaxedAnalysis:
         """The objects in the steps of a relaxed plan from a moment to some conditions.
 
         Args:
-            standing: where the constraints stand then.
             wanted: conditions over the atoms of `task`, parts of its goal or of a constraint; None
                 for all of them. Where one is not a conjunction of literals, all of them are meant.
 
@@ -155,7 +154,6 @@ class Thresholds:
     """The largest values of a simple task.
 
     Attributes:
-        objects: objects, constants included.
         open_goals: conjuncts of the goal that do not hold at the start.
         relaxed_steps: length of a relaxed plan, which is roughly two thirds of a real one.
     """
