@@ -30,6 +30,8 @@ verdict fed back, and the same number of independent draws; the network before t
 MAX_NEW_TOKENS = 256
 """Longest answer [tokens]; no plan of a test problem has half as many words."""
 
+_MOST_GROUPS = 100
+"""Values of an attribute in a file; more of them hold a problem or two each."""
 
 History = list[tuple[str, Verdict]]
 
@@ -75,15 +77,16 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; times are left out, so that a repetition gives the same."""
+        groups = {name: self.by(name) for name in GROUPS if name != 'size'}
         return {
             'mode': self.mode,
             'total': self.tally().as_dict(),
             'total_as_in_the_paper': self.paper_tally().as_dict(),
             'steps_over_optimal': round(self.steps_over_optimal, 3),
             **{
-                f'by_{name}': {value: tally.as_dict() for value, tally in self.by(name).items()}
-                for name in GROUPS
-                if name != 'size'  # there are nearly as many as problems
+                f'by_{name}': {value: tally.as_dict() for value, tally in found.items()}
+                for name, found in groups.items()
+                if len(found) <= _MOST_GROUPS
             },
         }
 
