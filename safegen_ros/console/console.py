@@ -148,6 +148,7 @@ class OperatorConsole(Closing):
             )
         with cards.card(HISTORY):
             self._history = HistoryTab(parts, self._stage, runs_dir())
+        self._server.on_client_disconnect(cards.forget)
         main = gui.main_panel
         main.dock_right()
         main.set_width(_PANEL_WIDTHS[0])

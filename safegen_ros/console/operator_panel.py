@@ -23,9 +23,11 @@ from safegen_ros.console.shown import (
 from safegen_ros.console.state import Pending, Snapshot
 from safegen_ros.console.widgets import (
     APPROVE,
+    BESIDE,
     DONE,
-    RULES,
+    PLAN,
     RUN,
+    STEPS,
     TASK,
     Cards,
     Html,
@@ -76,6 +78,9 @@ class OperatorPanel:
         self.cards.add_beside()
         with self.cards.card(APPROVE, RUN, DONE):
             self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
+        for number, name in enumerate(STEPS, start=1):
+            with self.cards.card(name):
+                Html(gui, draw('opened', number))
         self.bottom = gui.add_folder(None, order=_LAST)
         if not parts.read_only:
             self._add_buttons(gui)
@@ -94,8 +99,9 @@ class OperatorPanel:
                 'Cancel the goal', color='gray', icon=icon('ban'), visible=False
             )
             self._cancel.on_click(lambda _: self._cancel_goal())
-            self._new = gui.add_button('Next task', icon=icon('arrow-right'), visible=False)
-            self._new.on_click(lambda _: self.cards.open(TASK))
+            with self.cards.card(PLAN, APPROVE, RUN, DONE, *BESIDE, running=False):
+                self._new = gui.add_button('Next task', icon=icon('arrow-right'))
+            self._new.on_click(lambda event: self.cards.open(TASK, event.client))
 
     def update(self, snapshot: Snapshot) -> None:
         """Shows the known state."""
@@ -106,7 +112,7 @@ class OperatorPanel:
         running = goal is not None and goal.running
         self.cards.follow(step_of(steps), running)
         state = state_words(at, snapshot.robot)
-        self._head.show(draw('head', robot, real, *state, place, steps, self.cards.opened))
+        self._head.show(draw('head', robot, real, *state, place, steps))
         countdown = countdown_words(snapshot.pending, time.time())
         self._next.show(draw('next', next_words(at), stopped, countdown))
         self._tried.show(tried_html(goal))
@@ -116,8 +122,7 @@ class OperatorPanel:
             return
         put(self._cancel, visible=running and not snapshot.waits)
         put(self._reset, visible=stopped)
-        form = self.cards.opened in (TASK, RULES)
-        put(self._new, visible=not (running or stopped or form))
+        put(self._new, visible=not stopped)
         put(self._set_up, visible=snapshot.robot not in _NOT_REAL)
         pending = snapshot.pending
         key = f'{pending.digest} {pending.verdict.category}' if pending else ''

@@ -62,7 +62,7 @@ class TaskTab:
             self._add_rules(gui)
         with cards.card(TASK, RULES, running=False):
             self._add_options(gui)
-        with bottom:
+        with bottom, cards.card(TASK, RULES, running=False):
             self._run = gui.add_button(_RUN, icon=icon('player-play'))
         self._connect()
         self._pick()
@@ -107,7 +107,7 @@ class TaskTab:
         self._read.on_click(lambda _: self._paste())
         self._ask.on_click(lambda _: self._parts.doing(self._understand))
         self._rule.on_update(lambda _: self._write_rule())
-        self._more.on_click(lambda _: self._cards.open(RULES))
+        self._more.on_click(lambda event: self._cards.open(RULES, event.client))
         self._add.on_click(lambda _: self._add_rule())
         self._such.on_click(lambda _: put(self._rule, value=self._such.value))
         self._say.on_click(lambda _: put(self._words, value=self._say.value))
@@ -125,9 +125,8 @@ class TaskTab:
         """
         takes = up and not busy and not stopped
         ready = self._chosen is not None and takes and not self._open_rule
-        form = self._cards.opened in (TASK, RULES) and not (self._cards.running or stopped)
         label = _OPEN_RULE if self._open_rule else _RUN
-        put(self._run, disabled=not ready, visible=form, label=label)
+        put(self._run, disabled=not ready, visible=not stopped, label=label)
         put(self._plan, disabled=not ready)
         put(self._ask, disabled=not takes)
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import viser
 
 _SCRIPTS = {
     '1.1.1': "'sha256-5iRcjB7VnwnYpbUpHa15FmjNIRu22hIQnvWuocHMxJw=' "
@@ -36,6 +39,14 @@ def keep_compact() -> bool:
     # Once it is set, the size from which memory is taken outside of the heap no longer rises: what
     # messages are packed in comes and goes, and leaves a hole where it was on the heap.
     return bool(mallopt(_ARENA_MAX, 1) and mallopt(_TRIM_THRESHOLD, _GIVEN_BACK))
+
+
+def show_to(viewer: viser.ClientHandle, folder: viser.GuiFolderHandle, visible: bool) -> None:
+    """Shows or hides a folder of all viewers for one of them, until it is set for all again."""
+    from viser._messages import GuiUpdateMessage
+
+    updates = {'visible': visible}
+    viewer.gui._websock_interface.queue_message(GuiUpdateMessage(folder._impl.uuid, updates))
 
 
 def page_scripts() -> str:

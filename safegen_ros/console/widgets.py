@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from safegen_ros.console.link import StackLink
 from safegen_ros.console.sending import Sender
 from safegen_ros.console.state import ConsoleState
+from safegen_ros.console.viser_workarounds import show_to
 from safegen_ros.errors import SafegenError
 
 if TYPE_CHECKING:
@@ -86,19 +88,21 @@ def put(handle: Any, **values: Any) -> None:
 
 
 class Cards:
-    """Opens the card of each step when the step begins, and any other one with a click.
+    """Opens the card of each step for all viewers when the step begins; a click opens one for one.
 
     Args:
         gui: where the buttons are drawn now; the cards come where they are asked for.
 
     Attributes:
-        opened: name of the card that is open.
+        opened: name of the card that is open for all who have not clicked since.
         running: whether a goal goes on, so that its task is shown and not the form of the next.
     """
 
     def __init__(self, gui: viser.GuiApi) -> None:
         self._gui = gui
         self._folders: list[tuple[tuple[str, ...], bool | None, viser.GuiFolderHandle]] = []
+        self._clicked: dict[int, tuple[viser.ClientHandle, str]] = {}
+        self._lock = threading.Lock()
         self._step = self.opened = TASK
         self.running = False
         self._add('Steps of the task', STEPS)
@@ -109,7 +113,7 @@ class Cards:
 
     def _add(self, label: str, names: tuple[str, ...]) -> None:
         group = self._gui.add_button_group(label, names)
-        group.on_click(lambda _: self.open(group.value))
+        group.on_click(lambda event: self.open(group.value, event.client))
 
     def card(self, *names: str, running: bool | None = None) -> viser.GuiFolderHandle:
         """A part of some cards, as a context for its widgets.
@@ -118,22 +122,46 @@ class Cards:
             names: of the cards.
             running: shown only while a goal goes on, or only while none does; None for always.
         """
-        folder = self._gui.add_folder(None, visible=self._shows(names, running))
+        folder = self._gui.add_folder(None, visible=self._shows(self.opened, names, running))
         self._folders.append((names, running, folder))
         return folder
 
-    def _shows(self, names: tuple[str, ...], running: bool | None) -> bool:
-        return self.opened in names and running in (None, self.running)
+    def _shows(self, opened: str, names: tuple[str, ...], running: bool | None) -> bool:
+        return opened in names and running in (None, self.running)
 
-    def open(self, name: str) -> None:
-        """Opens a card, and closes the one that was open."""
-        self.opened = name
+    def open(self, name: str, viewer: viser.ClientHandle | None = None) -> None:
+        """Opens a card, and closes the one that was open, for one viewer or for all."""
+        with self._lock:
+            if viewer is not None:
+                self._clicked[viewer.client_id] = viewer, name
+                self._show_to(viewer, name)
+                return
+            self.opened = name
+            self._clicked = {key: (each, name) for key, (each, _) in self._clicked.items()}
+            self._show()
+            self._clicked = {}
+
+    def forget(self, viewer: viser.ClientHandle) -> None:
+        """Sends nothing more to a viewer who has gone."""
+        with self._lock:
+            self._clicked.pop(viewer.client_id, None)
+
+    def _show(self) -> None:
         for names, running, folder in self._folders:
-            put(folder, visible=self._shows(names, running))
+            put(folder, visible=self._shows(self.opened, names, running))
+        for viewer, name in self._clicked.values():
+            self._show_to(viewer, name)
+
+    def _show_to(self, viewer: viser.ClientHandle, opened: str) -> None:
+        for names, running, folder in self._folders:
+            show_to(viewer, folder, self._shows(opened, names, running))
 
     def follow(self, step: str, running: bool) -> None:
         """Opens the card of the step that has begun; one that goes on changes nothing."""
-        if (step, running) != (self._step, self.running):
-            opened = self.opened if step == self._step else step
-            self._step, self.running = step, running
-            self.open(opened)
+        before, self._step = self._step, step
+        if running != self.running:
+            with self._lock:
+                self.running = running
+                self._show()
+        if step != before:
+            self.open(step)

@@ -329,6 +329,8 @@ def test_it_fits_on_a_tablet_in_the_dark(
     assert 0 <= box['x'] <= TABLET[0] - box['width']
     assert 0 <= box['y'] <= TABLET[1] / 2
     expect(page.locator('[data-mantine-color-scheme=dark]').first).to_be_attached(timeout=WAIT_MS)
+    tablet.open('Stack')
+    screen.open('History')  # of this viewer alone
     tablet.sees('planner: ')
     tablet.picture('console-tablet')
     page.close()

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from safegen_ros.console import widgets
 from safegen_ros.console.access import Gate
 from safegen_ros.console.serving import serve
 from safegen_ros.console.state import ConsoleState
@@ -120,9 +122,6 @@ def test_nothing_is_sent_to_a_stopped_stack(form: Form) -> None:
     assert not form[SEND].visible
     assert form.ready()
     assert form[SEND].visible
-    form.cards.open(PLAN)
-    form.ready()
-    assert not form[SEND].visible
 
 
 def test_the_key_enter_adds_a_rule(form: Form) -> None:
@@ -229,5 +228,28 @@ def test_the_buttons_open_their_cards(cards: Cards) -> None:
     assert group.options == STEPS
     group.value = PLAN
     for callback in group._impl.update_cb:
-        callback(None)
+        callback(SimpleNamespace(client=None))
     assert cards.opened == PLAN
+
+
+def test_a_click_opens_the_card_of_one_viewer_until_the_next_step(
+    cards: Cards, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {name: cards.card(name) for name in (*STEPS, HISTORY)}
+    names = {id(folder): name for name, folder in folders.items()}
+    seen = {1: TASK, 2: TASK}
+
+    def show_to(viewer: Any, folder: Any, visible: bool) -> None:
+        if visible:
+            seen[viewer.client_id] = names[id(folder)]
+
+    monkeypatch.setattr(widgets, 'show_to', show_to)
+    first, second = (cast('Any', SimpleNamespace(client_id=number)) for number in (1, 2))
+    cards.open(HISTORY, first)
+    cards.open(RULES, second)
+    assert (seen, cards.opened) == ({1: HISTORY, 2: RULES}, TASK)
+    cards.forget(second)
+    cards.follow(TASK, running=True)  # the same step: nobody is moved
+    assert (seen, cards.opened) == ({1: HISTORY, 2: RULES}, TASK)
+    cards.follow(PLAN, running=True)
+    assert (seen, cards.opened) == ({1: PLAN, 2: RULES}, PLAN)
