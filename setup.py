@@ -108,7 +108,7 @@ setup(
     zip_safe=False,
     entry_points={
         'console_scripts': [
-            'safegen = safegen_ros.cli.main:main',
+            'safegen = safegen_ros.cli:start',
             'safegen-agent = safegen_ros.robot.agent.main:main',
             'planner = safegen_ros.nodes.planner:main',
             'validator = safegen_ros.nodes.validator:main',

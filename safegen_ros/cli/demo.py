@@ -21,6 +21,7 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -50,10 +51,6 @@ from safegen_ros.verify.validator import verify
 _OBVIOUS_S, _OBVIOUS_MB = 2.0, 1024.0  # of the search for the plan that ignores the rules
 
 SEARCH_ALONE = 'planned by search; the model wrote no plan'
-
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)

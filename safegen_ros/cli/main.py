@@ -202,6 +202,9 @@ class _Verbs(TyperGroup):
                 raise
             drop_output()
             raise typer.Exit(EXIT_PIPE) from None
+        except KeyboardInterrupt:
+            print('interrupted', file=sys.stderr)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command of the words or old names; an error lists names like an unknown one."""
@@ -284,8 +287,6 @@ def main() -> None:
             'use .venv/bin/safegen, or source a ROS 2 installation that has it'
         )
         sys.exit(EXIT_FAILED)
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,17 @@ def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Pa
             check=False,
         )
     assert (done.returncode, done.stderr) == (141, '')
+
+
+def test_ctrl_c_ends_a_verb_in_a_line() -> None:
+    code = 'from safegen_ros.cli import start; print("begun", flush=True); start()'
+    command, pipe = [sys.executable, '-c', code, 'verify', EXAMPLE], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == 'begun\n'
+        process.send_signal(signal.SIGINT)  # while it imports, or waits for a plan
+        assert process.communicate(timeout=60)[1] == 'interrupted\n'
+    assert process.returncode == 130
 
 
 def test_the_version_is_printed() -> None:

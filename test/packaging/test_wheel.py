@@ -65,8 +65,8 @@ def test_commands_point_at_modules_that_exist(wheel: ZipFile) -> None:
     assert set(commands) == {'safegen', 'safegen-agent', *nodes}
     for target in commands.values():
         module, function = target.split(':')
-        path = module.replace('.', '/') + '.py'
-        assert path in wheel.namelist()
+        base = module.replace('.', '/')
+        path = next(p for p in (f'{base}.py', f'{base}/__init__.py') if p in wheel.namelist())
         assert f'def {function}(' in wheel.read(path).decode()
 
 
