@@ -62,7 +62,8 @@ def inspect_domain(name: str, problems: int = 5, seed: int = 0) -> Iterator[Doma
     folders = domain_folders()
     if name not in folders:
         raise SafegenError(
-            f'there is no domain folder {name!r}: use one of {" ".join(folders)}',
+            f'there is no domain folder {name!r}: use one of {" ".join(folders)}, or '
+            'name the folder that has yours in SAFEGEN_DOMAIN_PATH',
             ErrorCode.UNKNOWN_DOMAIN,
         )
     try:
@@ -268,8 +269,8 @@ def family_findings(
 def problem_faults(kit: DomainKit, generated: GeneratedProblem) -> Iterator[str]:
     """What a generated problem promises and does not hold.
 
-    It can be solved, is not solved at the start, its constraints use the operators of its family
-    and are broken by the direct plan, and its size is the one that was asked for.
+    It can be solved, is not solved at the start, and has the requested size. Its constraints use
+    the operators of its family, and the direct plan breaks them.
     """
     problem = generated.problem
     used = {constraint.operator for constraint in problem.constraints}
