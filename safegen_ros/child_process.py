@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a module as a node that cannot outlive its supervisor: arguments PARENT_PID MODULE [...].
 
-The request to be signalled at the death of the parent is made here, after exec, because a
-`preexec_fn` would run Python between fork and exec of a process that has threads.
+This process asks for the signal at the death of its parent after exec. A `preexec_fn` would run
+Python between fork and exec of a process with threads.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ class Verdict:
         plan_length: number of steps that were read.
         goal_fraction: satisfied goal conjuncts over all, in the last state that was reached, in
             [0, 1].
-        broken: every constraint that the plan breaks, as far as its steps apply, in the order in
-            which they break; with an unmet goal and at the end also those still open.
+        broken: the constraints that the plan breaks as far as its steps apply, in order; with an
+            unmet goal also those still open at the end.
         unsatisfied: what the failing precondition or the goal still asks for, as PDDL text.
         failing_state: index k of the state s_k in which the failure shows: of the broken
             constraint, before the inapplicable step, or the last one; -1 without such a state.

@@ -11,15 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from safegen_ros.node_parameters import (
-    ARM,
-    CONSOLE,
-    EVERY,
-    NODES,
-    SIM,
-    USE_SIM_TIME,
-    Parameter,
-)
+from safegen_ros.node_parameters import ARM, CONSOLE, EVERY, NODES, SIM, USE_SIM_TIME, Parameter
 from safegen_ros.paths import PACKAGE
 from safegen_ros.robot.cell.settings import ARM_CELL
 
@@ -58,8 +50,8 @@ class Ready:
         kind: 'action' or 'service'.
         name: name relative to the namespace of the node.
         type: interface type, such as 'safegen_msgs/action/RunTask'.
-        timeout_s: how long after its start a node may take to offer it [s]; on a busy machine those
-            of the stack take long to import what they need, the planner torch.
+        timeout_s: limit from the start of a node to its offer [s]; imports take long on a busy
+            machine, above all torch.
     """
 
     kind: str

@@ -132,8 +132,8 @@ def params_yaml(spec: NodeSpec) -> str:
     """The overrides of a node as the text of a ROS parameter file.
 
     A file keeps the type of each value: `-p model:=5` would make an integer of a string. The
-    overrides stand under two keys: rcl lets the last key win over the whole list of files, so `/**`
-    alone would lose to a file with `/**` and the name of the node.
+    overrides stand under two keys. In rcl the last key of all files wins, so `/**` alone would lose
+    to a file with `/**` and the name of the node.
     """
     # A JSON scalar is a YAML scalar of the same type, quoted where that matters.
     values = [f'    {name}: {json.dumps(value, ensure_ascii=False)}' for name, value in spec.params]

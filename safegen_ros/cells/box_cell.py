@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cell of many arms that executes proved steps: all arms at once, in MuJoCo, with contact.
 
-A step is proved again before it is taken, by the rules of the task and along the whole way of the
-arms; then it is run under a watch for contacts. Simulated time passes only while a step runs, in
-the thread that runs it; other threads may read and may call `stop`.
+A step is proved again before its execution, by the rules of the task and along the whole way of the
+arms. Contacts are watched while it runs. Simulated time passes only while a step runs, in the
+thread that runs it; other threads may read and may call `stop`.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def check_goal(
 
     Args:
         world: only its poses are used.
-        joints: measured joint angles of the same moment, shape (6,) [rad]; empty when they did not
-            arrive, which is a problem: without them it is not known what the arm holds.
+        joints: measured joint angles of the same moment, shape (6,) [rad]. Empty when they did not
+            arrive, which is a problem: they show whether the arm holds a block.
     """
     poses = {item.name: pose_from_msg(item.pose) for item in world.objects}
     missing = sorted(set(problem.objects) - set(poses))

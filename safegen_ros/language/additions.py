@@ -25,9 +25,8 @@ def with_rules(problem: Problem, readings: Sequence[Reading]) -> Problem:
     the result is valid for the problem.
 
     Raises:
-        SafegenError: a reading names a thing that the problem does not have (`BAD_PDDL`), or no
-            plan can be seen to keep all constraints (`UNSOLVABLE`); a problem that no plan could
-            keep to before is not refused for that.
+        SafegenError: a reading names a thing that the problem does not have (`BAD_PDDL`), or the
+            new constraints visibly leave no plan (`UNSOLVABLE`).
     """
     for each in readings:
         for constraint in each.constraints:
@@ -49,8 +48,8 @@ def with_rules(problem: Problem, readings: Sequence[Reading]) -> Problem:
 def contradictions(problem: Problem) -> tuple[str, ...]:
     """Why no plan at all can satisfy a problem, as far as that is seen without a search.
 
-    It finds a constraint that the initial state breaks for good, and a state that must come and has
-    a literal that another constraint forbids in every state, or that the goal denies.
+    It finds a constraint that the initial state breaks for good. It also finds a required state
+    with a literal that another constraint always forbids, or that the goal denies.
     """
     table = AtomTable(problem)
     monitors = MonitorSet(problem, table)

@@ -17,12 +17,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from safegen_ros.errors import ErrorCode, PddlError
-from safegen_ros.language.expressions import (
-    Expression,
-    ExpressionError,
-    Scalar,
-    Value,
-)
+from safegen_ros.language.expressions import Expression, ExpressionError, Scalar, Value
 from safegen_ros.language.lexicon import lexicon, vocabulary
 from safegen_ros.language.noun_phrases import Noun, NounPhrases
 from safegen_ros.language.placed import Placed, read_yaml
@@ -67,9 +62,9 @@ def read_attribute_rules(text: str, problem: Problem, source: str = '<rules>') -
     """Reads rules about attributes.
 
     Raises:
-        PddlError: no YAML, a key that is not known, a value of a wrong type, an object or an
-            attribute that does not exist, a condition or a rule that is not understood, or rules
-            that come to too many constraints (`TASK_TOO_LARGE`), each with its place.
+        PddlError: invalid YAML, an unknown key, object or attribute, a value of a wrong type, an
+            unreadable condition or rule, or too many constraints (`TASK_TOO_LARGE`), each with its
+            place.
     """
     top = read_yaml(text, source)
     sections = top.mapping('a file of rules', _TOP)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sentences of rules: a main clause, with when and under which condition it is meant.
 
-It is not a grammar for Lark. Its Earley parser takes nine times as long, needs half a second to
-build for each domain, and cannot say which object is of the wrong kind (measured with lark 0.12).
+It is not a grammar for Lark. Its Earley parser takes nine times as long and half a second to build
+for each domain (lark 0.12). It cannot say which object is of the wrong kind.
 """
 
 from __future__ import annotations

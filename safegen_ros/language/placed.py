@@ -120,8 +120,7 @@ def read_yaml(text: str, source: str) -> Placed:
 
     Raises:
         PddlError: it is not YAML, is too long or too deep, or uses anchors, tags, a key twice,
-            values that are not numbers, truth values, texts, lists or mappings, or texts with
-            characters that are not seen.
+            values of other types than JSON has, or invisible characters.
     """
 
     def refuse(what: str, cure: str, mark: Any = None) -> PddlError:

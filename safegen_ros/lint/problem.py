@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is legal in a problem and looks wrong: goals, constraints and actions without a use.
 
-What can ever become true or false is taken from the relaxed task, in which nothing that was once
-true becomes false again, so a finding is right where there is one.
+The relaxed task, in which true facts stay true, gives the facts that can ever change. So each
+finding is right.
 """
 
 from __future__ import annotations
@@ -17,14 +17,7 @@ from safegen_ros.language.additions import contradictions
 from safegen_ros.lint.findings import NOTE, WARNING, LintFinding, Place, SourceMap
 from safegen_ros.pddl.bits import AtomTable, Condition, Junction, Literals, compile_test, condition
 from safegen_ros.pddl.ground import GroundAction, Grounder
-from safegen_ros.pddl.model import (
-    Action,
-    AtomFormula,
-    Constraint,
-    Formula,
-    Problem,
-    conjuncts,
-)
+from safegen_ros.pddl.model import Action, AtomFormula, Constraint, Formula, Problem, conjuncts
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.grounding import reachable_actions

@@ -189,8 +189,8 @@ class RowBatch:
 
     Args:
         ends: the tokens that end an answer.
-        interrupted: asked after every token with the number of rows that are not done and of
-            tokens that were written; true ends the call, and the rows are to go on in another one.
+        interrupted: called after every token with the numbers of open rows and of written tokens;
+            true ends the call, and the rows continue in another one.
     """
 
     def __init__(

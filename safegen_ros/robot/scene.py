@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table in front of the arm: slots, block size, tool, speeds; read from YAML and checked.
 
-In a scene that loads, every slot takes a tower of the full height: each level can be picked from
-and placed on, and the arm can travel above the highest tower.
+In a scene that loads, every slot takes a tower of the full height. The arm can pick and place at
+each level and travel above the highest tower.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def load_scene(path: Path | str | None = None) -> Scene:
     """Reads and checks a scene file; the shipped one when no path, or an empty one, is given.
 
     Raises:
-        SceneError: the file is missing, is not YAML, lacks a field, has one too many or one out of
-            range, or names a slot where some height is out of reach.
+        SceneError: the file is missing or not YAML, a field is missing, unknown or out of range, or
+            some height of a slot is out of reach.
     """
     source = Path(path) if path else default_scene_path()
     try:

@@ -62,9 +62,9 @@ def _discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
 def environment_defaults(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Variables that every node gets unless the caller has set them.
 
-    Loopback discovery, so that nothing leaves this machine unasked; a prefix for the ament index,
-    which the ROS wheels leave out; and no more threads than half of the processors per library, as
-    three nodes share them.
+    Loopback discovery, so that nothing leaves this machine unasked. A prefix for the ament index,
+    which the ROS wheels leave out. Threads for half of the processors per library, as three nodes
+    share them.
 
     Args:
         environ: the caller's environment; `os.environ` when None.

@@ -25,8 +25,8 @@ from safegen_ros.sync import Closing, boottime
 class Ticker(Closing):
     """Calls a function at a period of the wall clock until it is closed.
 
-    A timer of the node would stand still with simulated time, and each of its calls would wake the
-    executor with all that it waits for, which is what an idle node would then spend its time on.
+    A timer of the node would stand still with simulated time. Each of its calls would also wake the
+    executor, which then checks everything it waits for: the main work of an idle node.
 
     Args:
         node: logs what the function raises; the next call comes all the same.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A finite-domain task under construction, whose conditions may be any formulas over its facts.
 
-`SasBuilder.finish` writes it as a task again. A condition that is not a conjunction of facts is
-written, in this order of preference, as several operators, as an effect that makes the goal
-unreachable, or as an axiom; none of them grows faster than its formula.
+`SasBuilder.finish` writes it as a task again. A condition that is not a conjunction of facts
+becomes several operators, else an effect that makes the goal unreachable, else an axiom. None of
+them grows faster than its formula.
 """
 
 from __future__ import annotations

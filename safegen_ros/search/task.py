@@ -65,10 +65,10 @@ class SearchTask:
     def key(self, state: int, standing: Standing) -> tuple[tuple[int, int], int]:
         """The key that distinguishes nodes, and the time.
 
-        Of two nodes with one key, the earlier one can do whatever the later one can: deadlines are
-        farther away, and what must hold from a time on must hold for less. Only an interval in
-        which something must hold can be worse early than late, so until the last one is over the
-        time is part of the key.
+        The earlier of two nodes with one key can do whatever the later one can: its deadlines are
+        farther away, and fewer conditions hold from a time on. Only an interval in which something
+        must hold can be worse early than late, so until the last one is over the time is part of
+        the key.
         """
         time, fields = self.split(standing)
         if time < self._windows_end:
@@ -95,9 +95,9 @@ _LEAST_KEPT = 64  # answers of one group
 class Successors:
     """Finds the applicable actions of a state.
 
-    The atoms are cut into groups, those of one object together. What the atoms of a group allow is
-    worked out once for every way in which they are true, which for most groups is a handful, and is
-    kept as one bit per action: a state is answered by one look-up per group.
+    The atoms are cut into groups, those of one object together. The actions that a group of atoms
+    allows are computed once for each of its values, mostly a handful, as one bit per action. A
+    state then needs one look-up per group.
 
     Args:
         without: the numbers of the actions that are left out, in ascending order.

@@ -3,7 +3,7 @@
 """The contract of a world: how its tasks are read, planned for, proved, executed and watched.
 
 A world is a folder here and a line of `table`. PDDL is one of them, with its own domains and
-formats; a world describes its states by ground atoms, and a step is one action or the simultaneous
+formats. A world describes its states by ground atoms. A step is one action, or the simultaneous
 actions of several robots. No code outside this room asks to which world a task belongs.
 """
 
@@ -17,12 +17,7 @@ from safegen_ros.pddl.model import Problem, State
 from safegen_ros.planning.loop import Level, Steps
 from safegen_ros.robot.cell.execution import Monitor
 from safegen_ros.tasks.cells import SYMBOLIC, USE_SYMBOLIC, CellSetup, MultiRobotCell
-from safegen_ros.tasks.context import (
-    PlanningContext,
-    StepAnswer,
-    StepOutcome,
-    StepwiseRun,
-)
+from safegen_ros.tasks.context import PlanningContext, StepAnswer, StepOutcome, StepwiseRun
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.monitors import Status
 

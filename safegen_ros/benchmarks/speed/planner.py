@@ -3,9 +3,8 @@
 """`safegen bench planner`: the search planner on problems of the paper's sizes, and on large ones.
 
 The large ones are the regime of figure 3 of SafeGen-LLM. The paper measures OPTIC and Fast Downward
-on Blocksworld and Grippers problems of growing size, 48 of each domain by its percentages, on a
-machine and with problems and constraints that it does not publish. So its figures stand beside ours
-and are not measured here.
+on Blocksworld and Grippers problems of growing size, 48 of each domain. Its machine, problems and
+constraints are not published. So its figures stand beside ours and are not measured here.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 One run picks a block up and stacks it, while one fault begins at a random moment; in every fourth
 run an operator also stops the arm. The path is the one that ships: the cell, its agent, the
-vendor's library. A run ends well when the twin shows the tower, or when the arm stopped and then:
-no motion command came after the stop, nothing powered a servo or cleared an error code, the arm is
-at rest, it refuses to move, and after the repair and an operator's reset it moves again.
+vendor's library. A run ends well when the twin shows the tower, or when the arm stopped safely.
+Then no motion command came after the stop, no servo was powered and no error code cleared. The arm
+is at rest, refuses to move, and moves again after the repair and an operator's reset.
 """
 
 from __future__ import annotations

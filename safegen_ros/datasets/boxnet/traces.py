@@ -3,8 +3,7 @@
 """Rows of a dataset as what a chat model is to imitate: prompts, thoughts and answers.
 
 The paper has a large model write the thoughts. Here every sentence is a fact about the map, derived
-from the plan: the reach of each robot, the carries of each object, the reason for each move, and
-why the arms of two robots do not touch.
+from the plan. It names reach, carries, the reason for a move, or why two arms do not touch.
 """
 
 from __future__ import annotations

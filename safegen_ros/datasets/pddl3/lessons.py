@@ -3,8 +3,8 @@
 """Lessons for a language model: conversations in style `instruct`, each with its right answer.
 
 A model that sees four domains and one rule a problem learns their words by heart. So the problems
-here mix up to four rules, begin at one object, have goals of every predicate that changes, and half
-of the groups have made-up names for all that their domain names. Some lessons show an attempt that
+here mix up to four rules, begin at one object, and have goals of every changing predicate. Half of
+the groups have made-up names for everything in their domain. Some lessons show an attempt that
 failed, with its verdict. Problems that the benchmark holds out are left out: its families of
 constraints, and every class of problems that is for tests.
 """

@@ -112,8 +112,8 @@ class StepChoices:
 class ChoiceGuide:
     """A `Guide` for one problem and a model at a server, which is asked for step after step.
 
-    A server that cannot be held to the choices is asked plainly, which the message should allow
-    for by naming them; what it answers counts only where it is one of them.
+    A server that cannot be held to the choices gets the plain question, so the message should name
+    them. Its answer counts only where it is a choice.
 
     Args:
         ask: the messages that ask for the next step, given the plan so far as the model writes it

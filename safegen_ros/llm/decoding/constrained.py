@@ -77,8 +77,8 @@ class TokenModel(Protocol):
 class TransformersGuide:
     """A `Guide` for one problem and a model in this process.
 
-    It keeps the computations for the prompt and for the situations of the problem, so that one kind
-    of search after the other is cheap; let go of it with the problem.
+    It caches computations for the prompt and the situations of the problem, so that several
+    searches are cheap. Drop it with the problem.
 
     Raises:
         BackendError: the prompt has words that the tokenizer does not know.

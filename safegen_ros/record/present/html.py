@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTML and SVG from untrusted text: the words of a model or a client are only shown.
 
-Markup is written in templates alone. All that they insert is escaped, with characters that are not
-seen as their numbers and a long text cut; only what a template has made goes in as it is.
+Markup is written in templates alone. Inserted text is escaped, invisible characters are shown as
+numbers, and long text is cut. Only the output of a template is inserted unchanged.
 """
 
 from __future__ import annotations

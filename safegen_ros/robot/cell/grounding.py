@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From measured poses to ground atoms, as cameras (here: the twin) see them, and back.
 
-Nothing is guessed. A block that is tilted, floats, or overlaps another is reported as unexplained,
-because a state that looks plausible and is wrong would let the next step of a plan run.
+Nothing is guessed. A tilted, floating or overlapping block is reported as unexplained: a plausible
+but wrong state would let the next step of a plan run.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def ground(
 ) -> State:
     """The Blocksworld atoms that hold: on, on-table, clear, holding, arm-empty.
 
-    A block is held when the tool is on and the block is where it holds one; it is on another when
-    it is one edge higher and less than half an edge aside; it is on the table when
-    its centre is half an edge high.
+    A block is held when the tool is on and the block is where it holds one. It is on another when
+    it is one edge higher and less than half an edge aside. It is on the table when its centre is
+    half an edge high.
 
     Raises:
         RobotError: `STATE_MISMATCH`, listing every block that no relation explains.

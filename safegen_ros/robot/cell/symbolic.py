@@ -89,9 +89,9 @@ class SymbolicCell:
         What an action with a duration does at its start comes at once.
 
         Raises:
-            RobotError: the domain has no such action (`UNSUPPORTED_SCENE`), it is not applicable
-                in the state as it is (`STATE_MISMATCH`), or what it needs all the time does not
-                hold while it runs (`MONITOR_VIOLATION`).
+            RobotError: the domain has no such action (`UNSUPPORTED_SCENE`), its precondition does
+                not hold (`STATE_MISMATCH`), or a condition over its whole duration fails
+                (`MONITOR_VIOLATION`).
             Canceled: the cell was stopped; the action has then had no effect.
         """
         self._check_ready()

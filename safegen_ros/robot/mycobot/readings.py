@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether what an arm answers can be its joint angles.
 
-Users report -1, short lists, one constant on all joints and wild jumps from healthy code, so an
-answer counts as a measurement only when all of this is ruled out.
+Users report -1, short lists, one constant on all joints and wild jumps from healthy code. An answer
+counts as a measurement only when it cannot be one of them.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What touches what, and whether it should: the twin's collision rules.
 
-A pair of bodies may touch when it rested together at the start of the phase or when the phase
-expects it (the cup and the block it picks, the carried block and its support). Any other pair with
-more than 0.1 mm of penetration, or 2 N, is a collision, and so is a crushed pair that is allowed.
+Two bodies may touch when they touched at the start of the phase, or when the phase expects it (the
+cup and the block it picks, the carried block and its support). Any other pair with more than 0.1 mm
+of penetration, or 2 N, is a collision, and so is a crushed pair that is allowed.
 """
 
 from __future__ import annotations

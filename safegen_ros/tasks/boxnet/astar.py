@@ -189,8 +189,8 @@ class UnsolvableMap:
 def certificate(task: Task) -> UnsolvableMap | None:
     """What proves that a task has no plan; None where it has one.
 
-    Where idle arms are ignored, robots may act one after the other, so that a task is solvable
-    exactly when each object can be handed on to a robot that reaches its target.
+    Where idle arms are ignored, robots may act one after the other. So a task is solvable exactly
+    when each object can be handed to a robot that reaches its target.
     """
     for index, (place, target) in enumerate(zip(task.start.objects, task.targets, strict=True)):
         if place == target:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """States and steps of BoxNet as atoms and actions, as messages and cells have them.
 
-`(move robot0 0.25 0.25 0.75 0.25)` is the move of a tip from one point to another, `carry` one that
-takes the object along; a step has one for each robot that does something. The atoms of a state are
-`(tip robot0 0.25 0.25)` and `(at object0 0.75 0.25)`.
+`(move robot0 0.25 0.25 0.75 0.25)` moves a tip from one point to another; `carry` takes the object
+along. A step has one for each robot that acts. The atoms of a state are `(tip robot0 0.25 0.25)`
+and `(at object0 0.75 0.25)`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which words of an answer may come next, so that nothing but a safe plan to the goal can be said.
 
-A text is followed word by word: what it says so far are steps that may be taken, none of which
-leads back to a state that was gone through, and the beginning of one move more. It may end only
-where the goal is reached, or, where the next step alone is asked for, behind a step to a new state.
+A text is followed word by word. Its beginning always consists of allowed steps, none of which
+returns to an earlier state, and the beginning of one more move. It may end only where the goal is
+reached, or, where the next step alone is asked for, behind a step to a new state.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 """A planner whose every step follows from the map by a few plain rules, for a small model to learn.
 
 Plans of the fewest steps hang on searches that a small network cannot repeat. Here each object, in
-the order of their numbers, does the next thing that brings it on, whatever was before: an arm goes
-to it, or carries it as near to its target as it can. Two arms that could ever touch move at once
-only where a line half way between their bases parts them. So a step is the same function of the map
-in every plan, no two arms can collide, and plans have some steps more than they must.
+the order of their numbers, gets its next move, whatever came before: an arm goes to it, or carries
+it as near to its target as it can. Two arms that could ever touch move at once only where a line
+half way between their bases parts them. So a step is the same function of the map in every plan, no
+two arms can collide, and plans have some steps more than they must.
 
 Tasks and plans may be turned, mirrored and moved: reach and collisions stay what they are.
 """

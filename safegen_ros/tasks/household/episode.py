@@ -155,8 +155,8 @@ def run_episode(
         notify: called with each step when it is over.
 
     Raises:
-        SafegenError: there is no such scene, it cannot be set up, the model behind the agent
-            cannot answer, or there is a shield and the household is not our own world.
+        SafegenError: the scene is unknown or cannot be set up, the model cannot answer, or a shield
+            is asked for in another world than ours.
     """
     return _Run(task, agent, rules or EpisodeRules(), household or TextHousehold()).run(notify)
 

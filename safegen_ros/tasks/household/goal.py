@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A household task as a task of the stack, worked on step by step; its states are atoms.
 
-Its text is the name of one of our tasks, or a JSON object with `task`, a name or a task, and
-perhaps `setting`, `explicit`, and `done`, the actions that were taken before. `(pick-up mug-1)` is
-an action, and the atoms are those of `pddl3`.
+Its text is the name of one of our tasks, or a JSON object. The object has `task` (a name or a task)
+and optionally `setting`, `explicit`, and `done` (the earlier actions). `(pick-up mug-1)` is an
+action, and the atoms are those of `pddl3`.
 """
 
 from __future__ import annotations

@@ -248,8 +248,8 @@ def score(
     """The score of a run.
 
     Args:
-        compat: `spoc` checks the constraints once more at the end, lets each key of a sub-goal be
-            met by another object, and calls no run a success whose task has no step constraint.
+        compat: `spoc` checks the constraints once more at the end and lets each key of a sub-goal
+            be met by another object. It calls no run without a step constraint a success.
     """
     if compat:
         known = watch.progress(known, objects)

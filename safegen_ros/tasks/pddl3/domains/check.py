@@ -3,9 +3,9 @@
 """Whether safety makes a difference to a problem, decided with a planner.
 
 SafeGen-LLM (section V-A) keeps a problem when its constraints can be satisfied and the plan for the
-same problem without them breaks one. Ties between plans of equal cost are broken by the order of
-objects and actions, which is shuffled here: otherwise a constraint on order would nearly always ask
-for the reverse of the order of names, and that alone could be learned.
+same problem without them breaks one. The order of objects and actions breaks ties between plans of
+equal cost, and is shuffled here. Otherwise a constraint on order would nearly always reverse the
+order of names, and a model could learn that alone.
 """
 
 from __future__ import annotations
@@ -23,12 +23,7 @@ import numpy.typing as npt
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import AtomFormula, Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.tasks.pddl3.domains.kit import (
-    DomainKit,
-    GeneratedProblem,
-    Size,
-    SizeError,
-)
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, GeneratedProblem, Size, SizeError
 from safegen_ros.verify.validator import verify
 
 Solve = Callable[[Problem], Plan]
@@ -134,8 +129,8 @@ def _unmet(problem: Problem) -> int:
 def thresholds(scores: Sequence[float]) -> tuple[float, float]:
     """The scores up to which problems are easy and medium; those of different domains do not mix.
 
-    They are those that come nearest to leaving 40 % and 80 % of the problems below or at them:
-    many small problems have equal scores, and the percentiles could leave hardly any above.
+    They come nearest to 40 % and 80 % of the problems at or below them. Many small problems have
+    equal scores, so that plain percentiles could leave hardly any above.
 
     Raises:
         ValueError: there are no scores.

@@ -55,8 +55,8 @@ class ModelProposer:
     needs, and `UnsuitableTask` where not even a part of the task fits the model.
 
     Args:
-        sampling: how the first attempt is drawn; its seed is that of the first attempt, and each
-            later attempt takes the next one, so that a run can be repeated exactly.
+        sampling: sampling of the first attempt, with its seed; each later attempt takes the next
+            seed, so that a run can be repeated exactly.
         temperatures: of the attempts; None keeps that of the first.
         feedback: how much of a verdict a retry has, a key of `levels.FEEDBACK`.
         thresholds: beyond which the task is complex; None takes those of its domain.

@@ -120,8 +120,8 @@ class StepwiseOutcome:
     Attributes:
         steps: the steps that were taken, all admissible when they were.
         verdict: on what happened, by the observed states. Without a difference it is the
-            validator's verdict on `steps`; behind one it is that on the steps since, for the rest
-            of the task there, which comes to the same.
+            validator's verdict on `steps`. After one it is the verdict on the steps since, for the
+            rest of the task.
         differences: how often the world was not as foreseen.
         refused: how many choices were not admissible.
         observed: the last observed state; None when nothing was observed.
@@ -153,9 +153,9 @@ def run_stepwise(
 ) -> StepwiseOutcome:
     """Works on a task one step at a time.
 
-    Where not all is in view, objects are looked at first: those of constraints before the first
-    step, those of a step before it is taken, and those of the goal before the run ends. Each look
-    may change the known state, and the next step is chosen again.
+    With partial view, objects are looked at in time: those of constraints before the first step,
+    those of a step before it, those of the goal before the end. Each look may change the known
+    state, and the next step is chosen again.
 
     Args:
         problem: the task. Where the world is at first is observed, not taken from here.

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a problem and the verdicts on earlier attempts are put to a model.
 
-Three styles behind one protocol: `instruct` for chat models that read PDDL, JSON or English (the
-template of SafeGen-LLM section IV-A, in our words), `reasoned` for those that were taught to write
-down what they look up, `words` for the small model that ships with this package. A model folder
-chooses with `safegen.json`: `{"prompt_style": "words"}`.
+Three styles behind one protocol: `instruct` is for chat models that read PDDL, JSON or English (the
+template of SafeGen-LLM section IV-A, in our words). `reasoned` is for those that were taught to
+write down their look-ups. `words` is for the shipped small model. A model folder chooses with
+`safegen.json`: `{"prompt_style": "words"}`.
 """
 
 from __future__ import annotations
@@ -185,8 +185,8 @@ class ReasonedStyle(InstructStyle):
 class ServerStyle(InstructStyle):
     """As `InstructStyle`, for models at servers, which often wrap the plan of their answer.
 
-    A greeting, a code fence, numbers and a block of thoughts around the one list of steps are left
-    out; an answer that may hold a step elsewhere is left as it is, and refused (`extract_plan`).
+    Greeting, code fence, numbers and thoughts around the one list of steps are removed. An answer
+    that may hold a step elsewhere stays unchanged and is refused (`extract_plan`).
     """
 
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:

@@ -78,8 +78,8 @@ def attempt_words(
 
     Args:
         text: the attempt; one that is not a plan is described by its verdict alone.
-        failing_step: index of the step that fails, or -1 when no single one does; what comes after
-            it is left out, so that the last step is the one to change.
+        failing_step: index of the step that fails, or -1 when no single one does. Later steps are
+            left out, so that the last step is the one to change.
         known: the words of the model; others are left out.
         names: from the names in the text to canonical ones, where they differ.
     """

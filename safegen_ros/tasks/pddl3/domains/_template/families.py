@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Safety constraints for _template: order, places that are taken, time.
 
-A family gets a random instance. It returns the instance with constraints and with a plan that obeys
-them, or None when they do not fit; another instance is drawn then, as when the direct plan happens
-to obey them too.
+A family gets a random instance. It returns the instance with constraints and a plan that obeys
+them, or None when they do not fit. Then another instance is drawn, also when the direct plan
+happens to obey them.
 """
 
 from __future__ import annotations
