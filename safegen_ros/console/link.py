@@ -33,24 +33,12 @@ from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.srv import Operate
 from safegen_ros.client import Client
 from safegen_ros.console import state
-from safegen_ros.console.state import (
-    ConsoleState,
-    Goals,
-    MonitorView,
-    PartView,
-    Pending,
-    StopView,
-)
+from safegen_ros.console.state import ConsoleState, Goals, MonitorView, PartView, Pending, StopView
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import PENDING, Approver, pending_digest
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.events import EndEvent, Event
-from safegen_ros.ros import (
-    conversions,
-    diagnostics,
-    qos,
-    record_conversions,
-)
+from safegen_ros.ros import conversions, diagnostics, qos, record_conversions
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.conversions import pose_from_msg, seconds_of

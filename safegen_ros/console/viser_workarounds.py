@@ -27,8 +27,8 @@ def keep_compact() -> bool:
     """Has this process keep one heap; call it before threads begin.
 
     The console sends some hundred messages a second to each viewer, each packed in memory that one
-    thread takes and another one gives back. With a heap for each thread, as glibc has it, the holes
-    in them add up: the process grew by some MB an hour while what it held stayed the same.
+    thread takes and another one gives back. With a heap for each thread, as in glibc, the holes add
+    up: the process grew by some MB an hour with the same contents.
 
     Returns:
         whether the C library can; only glibc can, and only there is it needed.

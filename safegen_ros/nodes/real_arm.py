@@ -12,12 +12,7 @@ from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.perception import Perception, read_picture
 from safegen_ros.robot.cell.real import MyCobotCell, connect_arm
-from safegen_ros.robot.cell.settings import (
-    PERCEIVED,
-    ArmSettings,
-    PerceptionSettings,
-    settings_of,
-)
+from safegen_ros.robot.cell.settings import PERCEIVED, ArmSettings, PerceptionSettings, settings_of
 from safegen_ros.robot.mycobot.effectors import check_tool
 from safegen_ros.robot.scene import Scene
 from safegen_ros.ros import qos

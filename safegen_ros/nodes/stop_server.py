@@ -21,12 +21,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import may_replan
 from safegen_ros.nodes.release_store import ReleaseStore
-from safegen_ros.nodes.stop_latch import (
-    ANOTHER_EXECUTOR,
-    NEVER_RELEASED,
-    Stop,
-    StopLatch,
-)
+from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, NEVER_RELEASED, Stop, StopLatch
 from safegen_ros.nodes.stop_socket import StopSocket
 from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.ros import diagnostics, qos

@@ -7,13 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from safegen_ros.record.events import (
-    EndEvent,
-    GoalEvent,
-    ObservedEvent,
-    StepEvent,
-    TaskEvent,
-)
+from safegen_ros.record.events import EndEvent, GoalEvent, ObservedEvent, StepEvent, TaskEvent
 from safegen_ros.record.node_journal import Executions
 
 MOST_GOALS = 200

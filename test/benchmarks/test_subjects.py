@@ -10,12 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from safegen_ros.benchmarks.subjects import (
-    load_stages,
-    load_subject,
-    model_checksum,
-    untrained,
-)
+from safegen_ros.benchmarks.subjects import load_stages, load_subject, model_checksum, untrained
 from safegen_ros.errors import BackendError
 
 

@@ -15,11 +15,7 @@ import pytest
 from support.kept_runs import kept_folder
 
 from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.cli.completion import (
-    complete_problem,
-    complete_profile,
-    complete_profile_argument,
-)
+from safegen_ros.cli.completion import complete_problem, complete_profile, complete_profile_argument
 
 SAFEGEN = Path(sys.executable).with_name('safegen')
 IN_BASH = """

@@ -15,16 +15,7 @@ from safegen_ros.console.access import Gate
 from safegen_ros.console.serving import serve
 from safegen_ros.console.state import ConsoleState
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
-from safegen_ros.console.widgets import (
-    APPROVE,
-    HISTORY,
-    PLAN,
-    RULES,
-    STEPS,
-    TASK,
-    Cards,
-    Parts,
-)
+from safegen_ros.console.widgets import APPROVE, HISTORY, PLAN, RULES, STEPS, TASK, Cards, Parts
 
 RULE, OTHER, VAGUE = 'b5 must never be on b1', 'never put b2 on b5', 'be careful with b5'
 SEND, PROVE = 'Plan, prove and execute', 'Plan and prove only'

@@ -22,11 +22,7 @@ import rclpy
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from rclpy.action import CancelResponse
 from rclpy.context import Context
-from rclpy.executors import (
-    ExternalShutdownException,
-    MultiThreadedExecutor,
-    SingleThreadedExecutor,
-)
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future

@@ -13,14 +13,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.node_parameters import NODES as PARAMETERS
 from safegen_ros.nodes import reference
 from safegen_ros.paths import share_dir
-from safegen_ros.ros.interfaces import (
-    CONSOLE,
-    INTERFACES,
-    Kind,
-    of_kind,
-    of_node,
-    policy_xml,
-)
+from safegen_ros.ros.interfaces import CONSOLE, INTERFACES, Kind, of_kind, of_node, policy_xml
 
 NODES = list(INTERFACES)
 POLICY = share_dir() / 'config' / 'security' / 'policy.xml'

@@ -15,12 +15,7 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs.msg import Heartbeat
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.ros.liveness import (
-    CLIENT,
-    FINALIZED,
-    PERIOD_S,
-    HeartbeatMonitor,
-)
+from safegen_ros.ros.liveness import CLIENT, FINALIZED, PERIOD_S, HeartbeatMonitor
 from safegen_ros.ros.watchdog import ExecutionWatchdog, ProcessWatch, Rules
 
 GOAL, OTHER = b'g' * 16, b'o' * 16

@@ -19,14 +19,7 @@ from safegen_ros.cli.arm import Quit, _touches, _twin
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
-from safegen_ros.robot.calibration import (
-    MAX_JOG,
-    Measured,
-    jog,
-    measure,
-    scene_text,
-    write_scene,
-)
+from safegen_ros.robot.calibration import MAX_JOG, Measured, jog, measure, scene_text, write_scene
 from safegen_ros.robot.scene import SceneError, default_scene_path, load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 

@@ -14,12 +14,7 @@ from safegen_ros.record.present.chart import chart_html, chart_of_attempt
 from safegen_ros.record.present.compare import compare, compare_html
 from safegen_ros.record.present.constraint_status import legend_html, lights, lights_html
 from safegen_ros.record.present.html import part
-from safegen_ros.record.present.pictures import (
-    before_after_html,
-    film_html,
-    goal_html,
-    state_html,
-)
+from safegen_ros.record.present.pictures import before_after_html, film_html, goal_html, state_html
 from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
     goal_words,

@@ -16,13 +16,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.paths import write_durably
 from safegen_ros.record.present.html import PRESENT, Fit, environment
 from safegen_ros.record.present.wording import CATEGORY_WORDS, ended_words
-from safegen_ros.record.run import (
-    ASSUMED,
-    SYMBOLIC,
-    ModelRecord,
-    RunRecord,
-    StepRecord,
-)
+from safegen_ros.record.run import ASSUMED, SYMBOLIC, ModelRecord, RunRecord, StepRecord
 from safegen_ros.record.run_log import KeptRun, RunState
 from safegen_ros.verdict import Verdict
 

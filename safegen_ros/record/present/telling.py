@@ -34,9 +34,7 @@ from safegen_ros.record.events import (
     UnboundEvent,
 )
 from safegen_ros.record.history import outcome_of
-from safegen_ros.record.present.report import (
-    seen_words,
-)
+from safegen_ros.record.present.report import seen_words
 from safegen_ros.record.present.wording import CATEGORY_WORDS, step_text_words
 from safegen_ros.record.run import (
     AnswerRecord,
