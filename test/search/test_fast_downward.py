@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from support import strategies
 from support.breadth_first import solve
 from support.finite_domain import Simulator
+from support.strategies import three_blocks
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.model import And, AtomFormula, Or, Problem
@@ -111,13 +112,6 @@ def test_it_agrees_with_a_search_that_sees_everything(seed: int) -> None:
     assert not optimal or len(plan) == len(wanted)
 
 
-def _blocks(goal: str, constraints: str = '(and)') -> Problem:
-    text = f"""(define (problem small) (:domain {strategies.BLOCKSWORLD.name}) (:objects a b c)
-      (:init (arm-empty) (on-table a) (on-table b) (on c b) (clear a) (clear c))
-      (:goal {goal}) (:constraints {constraints}))"""
-    return read_problem(text, strategies.BLOCKSWORLD)
-
-
 @pytest.mark.parametrize(
     ('goal', 'constraints', 'length'),
     [
@@ -133,7 +127,7 @@ def _blocks(goal: str, constraints: str = '(and)') -> Problem:
     ],
 )
 def test_known_lengths(goal: str, constraints: str, length: int | None) -> None:
-    problem = _blocks(goal, constraints)
+    problem = three_blocks(goal, constraints)
     if length is None:
         with pytest.raises(Unsolvable, match='problem small has no plan'):
             _solve(problem)
@@ -216,7 +210,7 @@ def test_landmarks_have_half_of_the_time_and_the_others_the_rest(
         tried.append((command[-1], part.time_limit_s))
         raise SearchLimit('it takes too long')
 
-    task = _translated(_blocks('(on a b)'))
+    task = _translated(three_blocks('(on a b)'))
     if axioms:
         task = replace(task, rules=(Axiom((), 0, 0),))
     monkeypatch.setattr(fast_downward, 'run_program', run)
@@ -300,16 +294,16 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(fast_downward, '_PACKAGE', 'no_such_package')
     assert not fast_downward_available()
     with pytest.raises(SafegenError, match='install the Python package up-fast-downward'):
-        _solve(_blocks('(on a b)'))
+        _solve(three_blocks('(on a b)'))
 
 
 def test_a_failure_shows_what_the_program_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_downward, '_attempts', lambda task, optimal: [(1.0, 'nonsense()')])
     with pytest.raises(SafegenError, match=r'search component .* ended with code 3\d: .*nonsense'):
-        _solve(_blocks('(on a b)'))
+        _solve(three_blocks('(on a b)'))
     monkeypatch.setattr(fast_downward, '_TRANSLATE', ('fast_downward.translate', '--nonsense'))
     with pytest.raises(SafegenError, match=r'the translator of .* ended with code 2: .*--nonsense'):
-        _solve(_blocks('(on a b)'))
+        _solve(three_blocks('(on a b)'))
 
 
 def test_a_plan_that_does_not_verify_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +312,7 @@ def test_a_plan_that_does_not_verify_is_not_returned(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(fast_downward, 'compile_constraints', compiled)
     with pytest.raises(SafegenError, match=r'does not verify: .*always'):
-        _solve(_blocks('(on a b)', '(always (on c b))'))
+        _solve(three_blocks('(on a b)', '(always (on c b))'))
 
 
 @pytest.mark.parametrize('seen', ['seen', 'increase'])

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from support import exhaustive, strategies
 from support.plans import make_plan
+from support.strategies import three_blocks
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.ground import Grounder
@@ -46,28 +47,18 @@ def _length(problem: Problem, optimal: bool) -> int | None:
         return None
 
 
-@settings(strategies.SUITE, max_examples=150)
+@settings(strategies.SUITE, max_examples=300)
 @given(strategies.SEEDS)
 def test_plans_are_found_where_there_are_some_and_as_short_as_can_be(seed: int) -> None:
-    problem = exhaustive.problem_of(seed)
+    problem = exhaustive.drawn(seed)
     space = exhaustive.explore(problem)
     shortest, found = _length(problem, True), _length(problem, False)
-    if space.complete:
-        assert shortest == space.shortest
-    assert (found is None) == (shortest is None)
-    assert shortest is None or found is None or found >= shortest
-
-
-@settings(strategies.SUITE, max_examples=150)
-@given(strategies.SEEDS)
-def test_a_problem_with_a_plan_is_solved(seed: int) -> None:
-    problem = exhaustive.solvable_problem(seed)
-    space = exhaustive.explore(problem)
-    shortest, found = _length(problem, True), _length(problem, False)
-    assert shortest is not None
     assert not space.complete or shortest == space.shortest
-    assert found is not None
-    assert found >= shortest
+    assert (found is None) == (shortest is None)
+    if shortest is None or found is None:
+        assert seed % 2 == 0  # an odd one has a plan
+    else:
+        assert found >= shortest
 
 
 @settings(strategies.SUITE, max_examples=150)
@@ -99,13 +90,6 @@ def _first_steps(problem: Problem, space: exhaustive.Exploration) -> list[Step]:
     return steps
 
 
-def _blocks(goal: str, constraints: str = '(and)') -> Problem:
-    text = f"""(define (problem small) (:domain blocksworld) (:objects a b c)
-      (:init (arm-empty) (on-table a) (on-table b) (on c b) (clear a) (clear c))
-      (:goal {goal}) (:constraints {constraints}))"""
-    return read_problem(text, strategies.BLOCKSWORLD)
-
-
 KNOWN = [
     ('(on c b)', '(and)', 0),
     ('(on a c)', '(and)', 2),
@@ -129,7 +113,7 @@ KNOWN = [
 
 @pytest.mark.parametrize(('goal', 'constraints', 'length'), KNOWN)
 def test_known_lengths(goal: str, constraints: str, length: int | None) -> None:
-    problem = _blocks(goal, constraints)
+    problem = three_blocks(goal, constraints)
     space = exhaustive.explore(problem)
     assert space.complete
     assert space.shortest == length
@@ -154,12 +138,12 @@ def test_known_lengths(goal: str, constraints: str, length: int | None) -> None:
 )  # fmt: skip
 def test_no_plan_is_proved(goal: str, constraints: str, optimal: bool) -> None:
     with pytest.raises(Unsolvable, match='small has no plan') as caught:
-        _solve(_blocks(goal, constraints), optimal)
+        _solve(three_blocks(goal, constraints), optimal)
     assert caught.value.code is ErrorCode.UNSOLVABLE
 
 
 def test_an_initial_state_that_breaks_a_constraint_is_named() -> None:
-    problem = _blocks('(on c b)', '(always (holding a))')
+    problem = three_blocks('(on c b)', '(always (holding a))')
     with pytest.raises(Unsolvable, match=r'its initial state breaks \(always \(holding a\)\)'):
         _solve(problem, False)
     assert Validator(problem).verify('').category is Category.SAFETY_VIOLATION
@@ -170,7 +154,7 @@ def test_a_deadline_far_away_does_not_make_the_space_endless() -> None:
     goal = '(and (on a b) (on b a))'
     for constraint in ('(within 100000 (on b c))', '(hold-after 100000 (on b c))'):
         with pytest.raises(Unsolvable):
-            _solve(_blocks(goal.replace('(on b a)', '(clear b)'), constraint), False)
+            _solve(three_blocks(goal.replace('(on b a)', '(clear b)'), constraint), False)
 
 
 def test_thirty_blocks_in_order() -> None:
@@ -252,12 +236,9 @@ def _endless() -> Problem:
 def test_a_plan_that_does_not_verify_is_never_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_process, 'shortened', lambda task, actions, budget: [])
     with pytest.raises(SafegenError, match='does not verify'):
-        solve_in_process(_blocks('(on a c)'), Budget(60.0, 500.0))
+        solve_in_process(three_blocks('(on a c)'), Budget(60.0, 500.0))
 
 
-TEXT = """(define (problem small) (:domain blocksworld) (:objects a b c)
-  (:init (arm-empty) (on-table a) (on-table b) (on c b) (clear a) (clear c))
-  (:goal (on a c)) (:constraints {}))"""
 DETOUR = [
     ('unstack', 'c', 'b'), ('putdown', 'c'), ('pickup', 'b'), ('putdown', 'b'), ('pickup', 'c'),
     ('stack', 'c', 'b'), ('pickup', 'a'), ('stack', 'a', 'c'),
@@ -266,7 +247,7 @@ DETOUR = [
 
 def _shortened(constraints: str) -> list[tuple[str, ...]]:
     budget = Budget(60.0, 500.0)
-    task = SearchTask(read_problem(TEXT.format(constraints), strategies.BLOCKSWORLD), budget)
+    task = SearchTask(three_blocks('(on a c)', constraints), budget)
     numbers = {action.step: number for number, action in enumerate(task.actions)}
     kept = shortened(task, [numbers[step] for step in make_plan(DETOUR).steps], budget)
     plan = Plan(tuple(task.actions[number].step for number in kept))

@@ -9,11 +9,11 @@ import random
 import pytest
 from hypothesis import given, settings
 from support import exhaustive, strategies
+from support.strategies import three_blocks
 
 from safegen_ros.pddl.bits import AtomTable, Condition, compile_test, condition
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.reader import read_problem
 from safegen_ros.search.budget import Budget, Unsolvable
 from safegen_ros.search.cuts import Consumables, CutFinder
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
@@ -28,16 +28,12 @@ def _relaxed(problem: Problem) -> tuple[SearchTask, Relaxation, Budget]:
     return task, Relaxation(task, budget), budget
 
 
-def _drawn(seed: int) -> Problem:
-    return exhaustive.solvable_problem(seed) if seed % 2 else exhaustive.problem_of(seed)
-
-
 @settings(strategies.SUITE, max_examples=100)
 @given(strategies.SEEDS)
 def test_estimates_in_every_situation(seed: int) -> None:
     """Cuts never count too many actions, and no situation with a plan is given up."""
     try:
-        task, relaxation, budget = _relaxed(_drawn(seed))
+        task, relaxation, budget = _relaxed(exhaustive.drawn(seed))
     except Unsolvable:
         return
     space = exhaustive.explore(task.problem, 300, task.table)
@@ -64,7 +60,7 @@ def test_estimates_in_every_situation(seed: int) -> None:
 @given(strategies.SEEDS)
 def test_every_plan_meets_every_landmark(seed: int) -> None:
     try:
-        task, relaxation, budget = _relaxed(_drawn(seed))
+        task, relaxation, budget = _relaxed(exhaustive.drawn(seed))
     except Unsolvable:
         return
     facts = relaxation.facts(task.init, task.start)
@@ -87,15 +83,8 @@ def test_every_plan_meets_every_landmark(seed: int) -> None:
     assert landmarks.count(accepted, relaxation.facts(state, standing)) == 0
 
 
-def _blocks(goal: str, constraints: str) -> Problem:
-    text = f"""(define (problem small) (:domain blocksworld) (:objects a b c)
-      (:init (arm-empty) (on-table a) (on-table b) (on c b) (clear a) (clear c))
-      (:goal {goal}) (:constraints {constraints}))"""
-    return read_problem(text, strategies.BLOCKSWORLD)
-
-
 def test_actions_that_always_break_a_constraint_are_impossible() -> None:
-    task, relaxation, _ = _relaxed(_blocks('(on a b)', '(always (not (on-table c)))'))
+    task, relaxation, _ = _relaxed(three_blocks('(on a b)', '(always (not (on-table c)))'))
     steps = [str(task.actions[number].step) for number in relaxation.impossible]
     assert steps == ['(putdown c)']
 
@@ -114,7 +103,7 @@ def test_actions_that_always_break_a_constraint_are_impossible() -> None:
     ],
 )
 def test_relaxed_plans_see_what_a_constraint_asks_for(constraints: str, length: int) -> None:
-    task, relaxation, budget = _relaxed(_blocks('(on a c)', constraints))
+    task, relaxation, budget = _relaxed(three_blocks('(on a c)', constraints))
     facts = relaxation.facts(task.init, task.start)
     estimate = RelaxedPlanner(relaxation, Consumables(task, relaxation), budget).estimate(facts)
     assert estimate is not None
@@ -131,7 +120,7 @@ def test_relaxed_plans_see_what_a_constraint_asks_for(constraints: str, length: 
     ],
 )
 def test_some_contradictions_are_seen_without_search(constraints: str) -> None:
-    task, relaxation, budget = _relaxed(_blocks('(on a c)', constraints))
+    task, relaxation, budget = _relaxed(three_blocks('(on a c)', constraints))
     facts = relaxation.facts(task.init, task.start)
     assert RelaxedPlanner(relaxation, Consumables(task, relaxation), budget).estimate(facts) is None
     assert CutFinder(relaxation, Consumables(task, relaxation), budget).find(facts, ()) is None

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.ground import Grounder, goal_tests
+from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import And, AtomFormula, Formula, Not, Problem
-from safegen_ros.verify.monitors import MonitorSet, Standing
+from safegen_ros.verify.monitors import MonitorSet
 from support import strategies
-
-Node = tuple[int, Standing]
+from support.breadth_first import Node, Space
 
 
 @dataclass(frozen=True)
@@ -42,33 +41,18 @@ class Exploration:
 
 def explore(problem: Problem, limit: int = 3_000, table: AtomTable | None = None) -> Exploration:
     """Looks at nodes breadth first, up to a limit."""
-    table = AtomTable(problem) if table is None else table
-    actions = Grounder(problem, table).all_actions()
-    monitors = MonitorSet(problem, table)
-    goals = [test for _, test in goal_tests(problem, table)]
-    init = table.encode(problem.init)
-    start = (init, monitors.start(init))
-    distances: dict[Node, int] = {start: 0}
+    space = Space(problem, table)
+    distances: dict[Node, int] = {space.start: 0}
     parents: dict[Node, list[Node]] = {}
-    waiting = deque([] if monitors.broken(start[1]) else [start])
+    waiting = deque(space.begun)
     while waiting and len(distances) < limit:
         node = waiting.popleft()
-        for action in actions:
-            if not action.applicable(node[0]):
-                continue
-            after = action.apply(node[0])
-            child = (after, monitors.progress(node[1], after))
-            if monitors.broken(child[1]):
-                continue
+        for _, child in space.successors(node):
             parents.setdefault(child, []).append(node)
             if child not in distances:
                 distances[child] = distances[node] + 1
                 waiting.append(child)
-    ends = [
-        (state, standing)
-        for state, standing in distances
-        if all(test(state) for test in goals) and not monitors.unsatisfied(standing)
-    ]
+    ends = [node for node in distances if space.solved(node)]
     to_go = dict.fromkeys(ends, 0)
     back = deque(ends)
     while back:
@@ -77,7 +61,7 @@ def explore(problem: Problem, limit: int = 3_000, table: AtomTable | None = None
             if parent not in to_go:
                 to_go[parent] = to_go[node] + 1
                 back.append(parent)
-    return Exploration(table, distances, to_go, not waiting)
+    return Exploration(space.table, distances, to_go, not waiting)
 
 
 def problem_of(seed: int) -> Problem:
@@ -104,6 +88,11 @@ def solvable_problem(seed: int) -> Problem:
     kept = tuple(c for c, alone in each if _satisfied(alone, states, table))
     goal = rng.sample(list(_literals(table, states[-1])), k=min(len(table), rng.randint(1, 4)))
     return replace(problem, goal=And(tuple(goal)), constraints=kept)
+
+
+def drawn(seed: int) -> Problem:
+    """A random problem, for an odd seed one with a plan."""
+    return solvable_problem(seed) if seed % 2 else problem_of(seed)
 
 
 def _satisfied(problem: Problem, states: list[int], table: AtomTable) -> bool:

@@ -58,7 +58,7 @@ from safegen_ros.pddl.model import (
     Variables,
 )
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.pddl.reader import read_domain
+from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import constraint_tree_text, domain_text, problem_text
 from safegen_ros.tasks.pddl3.domains import kits
 from support.breadth_first import solve
@@ -505,6 +505,14 @@ def _towers(rng: random.Random, names: list[str]) -> set[tuple[str, ...]]:
     return atoms
 
 
+def three_blocks(goal: str, constraints: str = '(and)') -> Problem:
+    """A problem with a and b on the table, and c on b."""
+    text = f"""(define (problem small) (:domain blocksworld) (:objects a b c)
+      (:init (arm-empty) (on-table a) (on-table b) (on c b) (clear a) (clear c))
+      (:goal {goal}) (:constraints {constraints}))"""
+    return read_problem(text, BLOCKSWORLD)
+
+
 def plan(rng: random.Random, problem: Problem) -> Plan:
     """A random walk, a solution, or either with a fault; now and then nothing at all."""
     grounder = Grounder(problem)
@@ -512,7 +520,7 @@ def plan(rng: random.Random, problem: Problem) -> Plan:
     steps: list[Step] = []
     if rng.random() < 0.5:
         try:
-            steps = list(solve(problem, time_limit_s=5.0, node_limit=400).steps)
+            steps = list(solve(problem, node_limit=400).steps)
         except SafegenError:
             steps = []
     state = grounder.table.encode(problem.init)
