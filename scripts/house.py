@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(585, 400),
-    'source lines': Limit(113_430, 76_000),
+    'source lines': Limit(113_580, 76_000),
     'test files': Limit(389),
     'test lines': Limit(63_600, 42_000),
     'median source file': Limit(200, 200),
