@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems to be solved for a measurement, one after the other or several at once.
 
-As a program it is a solver: it takes jobs by standard input, a line of JSON each, and answers each
-with a line.
-
 Each solver lives in a separate process, so that one that hangs or is killed costs one outcome.
 Outcomes are written down as they come; a run that was stopped goes on where it was.
 """
@@ -12,16 +9,15 @@ Outcomes are written down as they come; a run that was stopped goes on where it 
 from __future__ import annotations
 
 import json
-import os
+import multiprocessing
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -32,7 +28,6 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.search.solve import Route, solve
 from safegen_ros.tasks.pddl3.domains import kits
 
-_SOLVER = [sys.executable, '-m', 'safegen_ros.benchmarks.speed.jobs']
 _GRACE_S = 15.0  # beyond its own limit, until a solver is ended
 
 
@@ -110,57 +105,38 @@ class Worker:
     """A process that solves one job at a time; it is started when needed, and again if it dies."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
+        self._started: tuple[SpawnProcess, Connection] | None = None
 
     def run(self, job: SolverJob) -> SolverOutcome:
         """Has one job done; a process that dies or is far too late is an outcome too."""
-        process = self._process = self._process or self._start()
-        overdue = threading.Timer(job.time_limit_s + _GRACE_S, _end, [process])
-        overdue.start()
+        process, pipe = self._started = self._started or _start()
         try:
-            line = _ask(process, job.key)
-        finally:
-            overdue.cancel()
-        if line:
-            return SolverOutcome.of(json.loads(line))
+            pipe.send(job)
+            if pipe.poll(job.time_limit_s + _GRACE_S):
+                outcome: SolverOutcome = pipe.recv()
+                return outcome
+        except (EOFError, OSError):
+            process.join(_GRACE_S)  # its exit status says why
         self.close()
-        message = f'the process of the solver ended: {describe_exit(process.wait())}'
+        message = f'the process of the solver ended: {describe_exit(process.exitcode or 0)}'
         return SolverOutcome(job, 'died', job.time_limit_s, message=message)
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
-        if self._process is not None:
-            _end(self._process)
-            self._process.wait()
-            self._process = None
-
-    @staticmethod
-    def _start() -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            _SOLVER,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # so that what it starts can be ended with it
-        )
+        """Ends the process, if there is one, and the programs that it has started."""
+        if self._started is not None:
+            process, _ = self._started
+            process.kill()
+            process.join()
+            self._started = None
 
 
-def _ask(process: subprocess.Popen[str], line: str) -> str:
-    """The line that a process answers; empty when it has ended."""
-    if process.stdin is None or process.stdout is None:
-        raise ValueError('a process without pipes cannot be asked')
-    try:
-        process.stdin.write(f'{line}\n')
-        process.stdin.flush()
-        return process.stdout.readline()
-    except OSError:
-        return ''
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Ends a process with all that it has started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+def _start() -> tuple[SpawnProcess, Connection]:
+    context = multiprocessing.get_context('spawn')
+    pipe, its_end = context.Pipe()
+    process = context.Process(target=_serve, args=(its_end,), daemon=True)
+    process.start()
+    its_end.close()  # so that the pipe ends with the process
+    return process, pipe
 
 
 class OutcomeJournal:
@@ -262,14 +238,9 @@ def solve_job(job: SolverJob) -> SolverOutcome:
     )
 
 
-def main() -> None:
-    """Entry point; ends with its input."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # other output is not an answer
+def _serve(pipe: Connection) -> None:
+    """Answers jobs until it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     solve(kits()['blocksworld'].problem(0).problem)  # imports and caches
-    for line in sys.stdin:
-        answers.write(f'{solve_job(SolverJob(**json.loads(line))).to_json()}\n')
-        answers.flush()
-
-
-if __name__ == '__main__':
-    main()
+    while True:
+        pipe.send(solve_job(pipe.recv()))

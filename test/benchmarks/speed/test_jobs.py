@@ -76,7 +76,6 @@ def test_a_solver_that_dies_costs_one_outcome(tmp_path: Path) -> None:
 
 
 def test_a_solver_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, '_SOLVER', ['sleep', '1000'])
     monkeypatch.setattr(jobs, '_GRACE_S', 0.0)
     outcome = jobs.Worker().run(replace(JOB, time_limit_s=0.0))
     assert outcome.status == 'died'
