@@ -17,10 +17,10 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.task import Future
 from support.goals import WAIT_S
-from support.message_texts import KINDS, fill, texts
 from support.stopping import Operator, stoppable_stack
 from support.waiting import wait_until
 
+from safegen_msgs import action, msg, srv
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.msg import (
     Attempt,
@@ -53,6 +53,48 @@ from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.interfaces import COMMON, INTERFACES, Kind
 from safegen_ros.ros.message_limits import MAX_ITEMS, MAX_NAME, check_sendable, check_texts, cleaned
 from safegen_ros.ros.rclpy_compat import GoalClient
+
+
+def _kinds() -> Iterator[Any]:
+    parts = {msg: ('',), srv: ('Request', 'Response'), action: ('Goal', 'Result', 'Feedback')}
+    for package, names in parts.items():
+        for kind in vars(package).values():
+            if isinstance(kind, type) and hasattr(kind, names[0] or '_TYPE_SUPPORT'):
+                yield from (getattr(kind, name) if name else kind for name in names)
+
+
+KINDS = tuple(_kinds())
+"""Every message, and every part of a service or an action."""
+
+
+def texts(message: Any, place: str = '') -> Iterator[tuple[Any, str, str]]:
+    """Every text field: the message that has it, its name and its place.
+
+    Each list gets one item, so that its fields are there.
+    """
+    for name, kind in message.get_fields_and_field_types().items():
+        here = f'{place}.{name}' if place else name
+        value = getattr(message, name)
+        if kind == 'string':
+            yield message, name, here
+        elif hasattr(value, 'get_fields_and_field_types'):
+            yield from texts(value, here)
+        elif kind == 'sequence<string>':
+            value.append('')
+            yield value, '', f'{here}[0]'
+        elif kind.startswith('sequence<') and '/' in kind:
+            package, inner = kind[len('sequence<') : -1].split('/')
+            value.append(getattr(importlib.import_module(f'{package}.msg'), inner)())
+            yield from texts(value[0], f'{here}[0]')
+
+
+def fill(holder: Any, name: str, text: str) -> None:
+    """Sets one of the fields."""
+    if name:
+        setattr(holder, name, text)
+    else:
+        holder[0] = text
+
 
 SERVICES = {
     'planner/approve': Approve,

@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, reject, settings
 from support import strategies
-from support.prompt_problems import shuffled
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.formulas import substitute
+from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import problem_text
@@ -20,6 +21,27 @@ from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.tasks.pddl3.prompts.slots import MAX_PARTS, slotted, taught_plan
 from safegen_ros.verify.validator import verify
+
+
+def shuffled(rng: random.Random, problem: Problem) -> Problem:
+    """The problem with other names, in another order."""
+    constants = problem.domain.constants
+    others = [name for name in problem.objects if name not in constants]
+    fresh = [f'n{number}' for number in rng.sample(range(100, 999), len(others))]
+    names = {**{c: c for c in constants}, **dict(zip(others, fresh, strict=True))}
+    objects = [(names[name], kind) for name, kind in problem.objects.items()]
+    goals = [substitute(goal, names) for goal in problem.goal_conjuncts()]
+    constraints = [
+        replace(c, arguments=tuple(substitute(a, names) for a in c.arguments))
+        for c in problem.constraints
+    ]
+    return replace(
+        problem,
+        objects=dict(rng.sample(objects, len(objects))),
+        init=frozenset((head, *(names[n] for n in rest)) for head, *rest in problem.init),
+        goal=And(tuple(rng.sample(goals, len(goals)))),
+        constraints=tuple(rng.sample(constraints, len(constraints))),
+    )
 
 
 @pytest.mark.parametrize('name', kits())
