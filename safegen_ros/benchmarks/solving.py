@@ -12,13 +12,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from safegen_ros.benchmarks.comparison import kept_lines
 from safegen_ros.benchmarks.language import pairs
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.files import read_task
@@ -158,7 +159,8 @@ def run_all(
     told: Callable[[Trial], None],
 ) -> list[Trial]:
     """Asks every planner for every problem; what a journal has already is not asked again."""
-    known = {(t.problem, t.planner): t for t in _journal(journal)} if journal else {}
+    kept = [Trial(**values) for values in kept_lines(journal)] if journal else []
+    known = {(trial.problem, trial.planner): trial for trial in kept}
     trials = []
     for folder in folders:
         for domain, problem in drawn(folder, most, seed, asked.any_name):
@@ -172,11 +174,6 @@ def run_all(
                 told(trial)
                 trials.append(trial)
     return trials
-
-
-def _journal(path: Path) -> Iterator[Trial]:
-    for line in path.read_text(encoding='utf-8').splitlines() if path.exists() else ():
-        yield Trial(**json.loads(line))
 
 
 def summary(trials: Sequence[Trial]) -> list[tuple[str, ...]]:

@@ -55,6 +55,7 @@ def test_both_planners_are_asked_once_and_a_wrong_plan_does_not_count(folder: Pa
         ('p2.pddl', False): 'GOAL_NOT_SATISFIED',
     }
     assert len(journal.read_text().splitlines()) == 4
+    journal.write_text(f'{journal.read_text()}{{"problem": "p')  # killed while it wrote
     again = CliRunner().invoke(app, [word for word in words if word != '--json'])
     assert 'GOAL_NOT_SATISFIED' in again.stdout
     assert len(journal.read_text().splitlines()) == 4
