@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import count
 
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.effects import read_effects
@@ -16,6 +17,7 @@ from safegen_ros.pddl.model import (
     DURATION,
     And,
     Arithmetic,
+    AtomFormula,
     DurativeAction,
     Effect,
     Expression,
@@ -40,11 +42,30 @@ Conditions = tuple[tuple[Moment, Formula], ...]
 Effects = tuple[tuple[Moment, Effect | NumericEffect], ...]
 
 
-class _When(NamedTuple):
-    """The conditions around an effect, and the moments at which they are asked for."""
+class Remembering:
+    """What effects at the end of an action have to know of its start; see `DurativeAction`.
 
-    moments: frozenset[Moment]
-    condition: Formula
+    Args:
+        name: of the action.
+        parameters: of the action.
+        predicates: whose names are taken.
+    """
+
+    def __init__(self, name: str, parameters: Variables, predicates: Collection[str]) -> None:
+        self.effects: list[Effect] = []
+        self._parameters = tuple(each for each, _ in parameters)
+        names = (f'{name}-remembers-{number}' for number in count(1))
+        self._names = (each for each in names if each not in predicates)
+
+    def under(
+        self, effect: Effect | NumericEffect, before: Sequence[Formula]
+    ) -> Effect | NumericEffect:
+        """An effect at end that some conditions at start have, too."""
+        asked = before[0] if len(before) == 1 else And(tuple(before))
+        terms = (*self._parameters, *(each for each, _ in effect.variables))
+        atom = AtomFormula(next(self._names), terms)
+        self.effects.append(Effect(effect.variables, asked, (atom,), ()))
+        return replace(effect, condition=And((atom, *conjuncts(effect.condition))))
 
 
 def read_durative(
@@ -61,7 +82,7 @@ def read_durative(
 
     Raises:
         PddlError: it has no duration, a part without its moment, a continuous effect, or a
-            condition of one moment for an effect of another.
+            condition over all or at end for an effect of another moment.
     """
     reader, inner = scope.reader, scope.bind(parameters)
     if '?duration' in inner.variables:
@@ -69,6 +90,7 @@ def read_durative(
     duration: tuple[tuple[str, Expression], ...] | None = ()
     conditions: Conditions | None = ()
     effects: Effects | None = ()
+    remembered: tuple[Effect, ...] = ()
     if ':duration' not in parts:
         raise reader.error(
             group, f'durative action {name[:40]} has no duration', 'add :duration (= ?duration 1)'
@@ -77,9 +99,12 @@ def read_durative(
     if ':condition' in parts:
         conditions = reader.attempt(_conditions, inner, group, parts[':condition'])
     if ':effect' in parts:
-        always = _When(frozenset(), And(()))
-        effects = reader.attempt(_effects, inner, group, parts[':effect'], (), always)
-    found = DurativeAction(name, parameters, duration or (), conditions or (), effects or ())
+        memory = Remembering(name, parameters, scope.domain.predicates)
+        effects = reader.attempt(_effects, inner, group, parts[':effect'], (), (), memory)
+        remembered = tuple(memory.effects)
+    found = DurativeAction(
+        name, parameters, duration or (), conditions or (), effects or (), remembered
+    )
     numeric = [each for _, each in found.effects if isinstance(each, NumericEffect)]
     uses = any(_uses_duration(each.value) for each in numeric)
     if uses and step_duration(found) is None:
@@ -149,14 +174,22 @@ def _conditions(scope: Scope, parent: Group, index: int) -> Conditions:
     return ((moment, read_formula(scope, group, 2)),)
 
 
-def _effects(scope: Scope, parent: Group, index: int, variables: Variables, when: _When) -> Effects:
+def _effects(
+    scope: Scope,
+    parent: Group,
+    index: int,
+    variables: Variables,
+    when: Conditions,
+    memory: Remembering,
+) -> Effects:
     reader = scope.reader
     group = reader.group(parent, index, 'an effect such as (at end (on a b))')
     if not group.items:
         return ()
     if group.head == 'and':
         numbers = range(1, len(group.items))
-        parts = (reader.attempt(_effects, scope, group, i, variables, when) for i in numbers)
+        rest = variables, when, memory
+        parts = (reader.attempt(_effects, scope, group, i, *rest) for i in numbers)
         return tuple(each for part in parts for each in part or ())
     if group.head == 'forall':
         count_arguments(reader, group, 2)
@@ -166,14 +199,11 @@ def _effects(scope: Scope, parent: Group, index: int, variables: Variables, when
                 raise reader.error_in(
                     group, 1, f'variable {name[:40]!r} is bound already', 'rename it'
                 )
-        return _effects(scope.bind(inner), group, 2, (*variables, *inner), when)
+        return _effects(scope.bind(inner), group, 2, (*variables, *inner), when, memory)
     if group.head == 'when':
         count_arguments(reader, group, 2)
         asked = _conditions(scope, group, 1)
-        needed = [part for _, formula in asked for part in conjuncts(formula)]
-        moments = when.moments | {moment for moment, _ in asked}
-        both = _When(moments, And((*conjuncts(when.condition), *needed)))
-        return _effects(scope, group, 2, variables, both)
+        return _effects(scope, group, 2, variables, (*when, *asked), memory)
     moment = _moment(group)
     if moment is Moment.OVER_ALL:
         raise reader.unsupported(
@@ -185,8 +215,10 @@ def _effects(scope: Scope, parent: Group, index: int, variables: Variables, when
                 group, 'a continuous effect (#t)', 'write the whole change at start or at end'
             )
         raise _without_moment(reader, group, 'effect')
-    for other in Moment:
-        if other in when.moments - {moment}:
+    parts_of = {m: [p for at, f in when if at is m for p in conjuncts(f)] for m in Moment}
+    remembers = moment is Moment.AT_END and bool(parts_of[Moment.AT_START])
+    for other, asked_of in parts_of.items():
+        if asked_of and other is not moment and not (remembers and other is Moment.AT_START):
             raise reader.unsupported(
                 group,
                 f'an effect {moment.value} under a condition {other.value}',
@@ -195,7 +227,9 @@ def _effects(scope: Scope, parent: Group, index: int, variables: Variables, when
     timed = replace(
         scope, domain=replace(scope.domain, functions={**scope.domain.functions, '?duration': ()})
     )
-    found = read_effects(timed, group, 2, variables, when.condition)
+    found = read_effects(timed, group, 2, variables, And(tuple(parts_of[moment])))
+    if remembers:
+        found = [memory.under(each, parts_of[Moment.AT_START]) for each in found]
     return tuple((moment, effect) for effect in found)
 
 

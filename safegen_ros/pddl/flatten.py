@@ -26,6 +26,7 @@ from safegen_ros.pddl.model import (
     AtomFormula,
     Comparison,
     Constraint,
+    Domain,
     DurativeAction,
     Effect,
     Equals,
@@ -62,7 +63,7 @@ def flatten(action: DurativeAction) -> Action:
     """
     _check_work(action)
     names = _Names(action)
-    start = _Start(action)
+    start = _Start(action, names)
     end = [e for m, e in action.effects if m is Moment.AT_END and isinstance(e, Effect)]
     end = [names.apart(effect) for effect in end]
     end = [replace(e, condition=_regressed(e.condition, start)) for e in end]
@@ -88,6 +89,7 @@ def _check_work(action: DurativeAction) -> None:
     first = effect_parts(e for moment, e in action.effects if moment is Moment.AT_START)
     last = [e for moment, e in action.effects if moment is Moment.AT_END]
     later = [f for moment, f in action.conditions if moment is not Moment.AT_START]
+    later += [each.condition for each in action.remembered for _ in last]
     changes = 1 + extent(first)[0] + sum(isinstance(e, NumericEffect) for e in last)
     if changes * extent([*later, *effect_parts(last)])[0] > _MOST_WORK:
         raise NotSequential('start and end are too large together')
@@ -109,8 +111,12 @@ _OPERATORS = {'increase': '+', 'decrease': '-', 'scale-up': '*', 'scale-down': '
 class _Start:
     """What the start of an action does, as what comes later has to see it."""
 
-    def __init__(self, action: DurativeAction) -> None:
+    def __init__(self, action: DurativeAction, names: _Names) -> None:
         found = [e for m, e in action.effects if m is Moment.AT_START]
+        self._remembered = {
+            each.add[0].predicate: (each.add[0].terms, names.apart_formula(each.condition))
+            for each in action.remembered
+        }
         self.effects = [each for each in found if isinstance(each, Effect)]
         self.numeric = _numeric(action, Moment.AT_START)
         self._after: dict[AtomFormula, Expression] = {}
@@ -119,6 +125,11 @@ class _Start:
                 before = self._after.get(each.target, each.target)
                 self._after[each.target] = _changed(before, each.operator, each.value)
         self._name = action.name
+
+    def remembered(self, atom: AtomFormula) -> Formula | None:
+        """What a remembered condition asks of the state before the start; None for other atoms."""
+        terms, condition = self._remembered.get(atom.predicate, ((), None))
+        return condition and substitute(condition, dict(zip(terms, atom.terms, strict=True)))
 
     def value(self, expression: Expression) -> Expression:
         """An expression of the values after the start, in the values before it."""
@@ -169,10 +180,23 @@ def part(action: DurativeAction, moment: Moment, duration: Expression = DURATION
     """What a durative action asks for and does at one of its moments, if it takes some time."""
     asked = _all(p for m, formula in action.conditions if m is moment for p in conjuncts(formula))
     found = [effect for m, effect in action.effects if m is moment]
+    if moment is Moment.AT_START:
+        found += action.remembered
+    elif moment is Moment.AT_END:
+        found += [Effect(each.variables, _TRUE, (), each.add) for each in action.remembered]
     effects = tuple(each for each in found if isinstance(each, Effect))
     changes = [each for each in found if isinstance(each, NumericEffect)]
     numeric = tuple(replace(each, value=_lasting(each.value, duration)) for each in changes)
     return Action(f'{moment.value} {action.name}', action.parameters, asked, effects, numeric)
+
+
+def remembered_predicates(domain: Domain) -> dict[str, tuple[str, ...]]:
+    """The predicates by which durative actions remember conditions, with what they take."""
+    return {
+        each.add[0].predicate: tuple(kind for _, kind in (*action.parameters, *each.variables))
+        for action in domain.durative.values()
+        for each in action.remembered
+    }
 
 
 def sequential(problem: Problem) -> Problem:
@@ -231,6 +255,7 @@ class _Names:
         self._outer = {name for variables in lists for name, _ in variables}
         formulas = [formula for _, formula in action.conditions]
         formulas += [effect.condition for _, effect in action.effects]
+        formulas += [each.condition for each in action.remembered]
         lists += [variables for formula in formulas for variables in quantified(formula)]
         self._used = {name for variables in lists for name, _ in variables}
         self._numbers = Counter[str]()
@@ -291,6 +316,9 @@ def _kept(effect: Effect, end: Sequence[Effect]) -> list[Effect]:
 def _regressed(formula: Formula, start: _Start) -> Formula:
     """What must hold before the start of an action so that a formula holds after it."""
     if isinstance(formula, AtomFormula):
+        before = start.remembered(formula)
+        if before is not None:
+            return before
         added = _fired(start.effects, formula, adding=True)
         deleted = _fired(start.effects, formula, adding=False)
         return _any((added, _all((formula, _negated(deleted)))))

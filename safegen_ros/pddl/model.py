@@ -238,11 +238,11 @@ class DurativeAction:
     """A schema of an action that takes time, of PDDL2.1.
 
     Attributes:
-        name: as a plan writes it.
-        parameters: typed.
         duration: the bounds of its duration [s], `(('=', 5),)`; operators are `=`, `<=` and `>=`.
         conditions: what must hold at its start, at its end, and all the time in between.
         effects: what it changes at its start and at its end.
+        remembered: the conditions at its start of effects at its end. Each has its own atom, which
+            stands in the condition of the effect and is true until the end.
     """
 
     name: str
@@ -250,6 +250,7 @@ class DurativeAction:
     duration: tuple[tuple[str, Expression], ...]
     conditions: tuple[tuple[Moment, Formula], ...]
     effects: tuple[tuple[Moment, Effect | NumericEffect], ...]
+    remembered: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

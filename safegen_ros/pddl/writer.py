@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from itertools import islice
 
@@ -259,8 +259,17 @@ def _predicate_text(name: str, kinds: tuple[str, ...], typed: bool) -> str:
     return f'({" ".join(filter(None, (name, variables_text(variables, typed))))})'
 
 
-def _effect_text(effect: Effect | NumericEffect, typed: bool, moment: Moment | None = None) -> str:
-    """An effect in PDDL; in a durative action the moment stands inside, as VAL wants it."""
+def _effect_text(
+    effect: Effect | NumericEffect,
+    typed: bool,
+    moment: Moment | None = None,
+    earlier: Mapping[str, Formula] | None = None,
+) -> str:
+    """An effect in PDDL; in a durative action the moment stands inside, as VAL wants it.
+
+    Args:
+        earlier: the conditions at start that atoms in its condition stand for, by their predicates.
+    """
     if isinstance(effect, NumericEffect):
         target = formula_text(effect.target)
         text = f'({effect.operator} {target} {expression_text(effect.value)})'
@@ -275,17 +284,36 @@ def _effect_text(effect: Effect | NumericEffect, typed: bool, moment: Moment | N
     if any(True for _ in conjuncts(effect.condition)):
         condition = formula_text(effect.condition, typed)
         if moment is not None:
-            condition = f'({moment.value} {condition})'
+            condition = _asked_text(effect.condition, moment, earlier or {}, typed)
         text = f'(when {condition} {text})'
     if effect.variables:
         text = f'(forall ({variables_text(effect.variables, typed)}) {text})'
     return text
 
 
+def _asked_text(
+    condition: Formula, moment: Moment, earlier: Mapping[str, Formula], typed: bool
+) -> str:
+    """The condition of an effect with its moments."""
+    parts = [each for each in conjuncts(condition) if _remembered(each, earlier) is None]
+    found = [_remembered(each, earlier) for each in conjuncts(condition)]
+    texts = [f'({Moment.AT_START.value} {formula_text(f, typed)})' for f in found if f is not None]
+    if not texts:
+        return f'({moment.value} {formula_text(condition, typed)})'
+    texts += [f'({moment.value} {formula_text(part, typed)})' for part in parts]
+    return texts[0] if len(texts) == 1 else f'(and {" ".join(texts)})'
+
+
+def _remembered(formula: Formula, earlier: Mapping[str, Formula]) -> Formula | None:
+    """The condition at start that an atom stands for; None for any other formula."""
+    return earlier.get(formula.predicate) if isinstance(formula, AtomFormula) else None
+
+
 def _durative_lines(action: DurativeAction, typed: bool) -> list[str]:
     bounds = [f'({op} ?duration {expression_text(value)})' for op, value in action.duration]
     conditions = [f'({m.value} {formula_text(f, typed)})' for m, f in action.conditions]
-    effects = [_effect_text(effect, typed, moment) for moment, effect in action.effects]
+    earlier = {each.add[0].predicate: each.condition for each in action.remembered}
+    effects = [_effect_text(effect, typed, moment, earlier) for moment, effect in action.effects]
     return [
         f'  (:durative-action {action.name}',
         f'    :parameters ({variables_text(action.parameters, typed)})',

@@ -20,6 +20,7 @@ from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.deciding import state_functions, without_wishes
+from safegen_ros.pddl.flatten import remembered_predicates
 from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -104,6 +105,11 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
         raise SearchLimit(
             f'Kairos found no plan of problem {problem.name}, and it rounds numbers: '
             'that proves nothing; take --route in-process, or whole numbers'
+        )
+    if ended.code == _UNSOLVABLE and remembered_predicates(problem.domain):
+        raise SearchLimit(
+            f'Kairos found no plan of problem {problem.name}, and it is not known how it takes an '
+            'effect at end under a condition at start: that proves nothing'
         )
     if ended.code == _UNSOLVABLE:
         raise Unsolvable(

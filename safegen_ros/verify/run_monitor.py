@@ -16,6 +16,7 @@ from decimal import Decimal
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.facts import is_value, told_value
+from safegen_ros.pddl.flatten import remembered_predicates
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.moments import END, START, moment_of, steps_of_plan
@@ -257,12 +258,13 @@ def check_atoms(problem: Problem, observed: State) -> None:
     Raises:
         SafegenError: `STATE_MISMATCH`, with the atom.
     """
-    predicates, objects = problem.domain.predicates, problem.objects
+    objects, domain = problem.objects, problem.domain
+    predicates = {**domain.predicates, **remembered_predicates(domain)}
     for fact in observed:
-        atom, declared = fact, predicates
+        atom, kinds = fact, predicates.get(fact[0])
         if is_value(fact):
-            atom, declared = told_value(fact)[0], problem.domain.functions
-        kinds = declared.get(atom[0])
+            atom = told_value(fact)[0]
+            kinds = domain.functions.get(atom[0])
         known = kinds is not None and len(kinds) == len(atom) - 1
         if not known or any(name not in objects for name in atom[1:]):
             raise SafegenError(

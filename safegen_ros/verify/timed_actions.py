@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 from safegen_ros.pddl.bits import AtomTable, no_tick
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import exact
-from safegen_ros.pddl.flatten import part
+from safegen_ros.pddl.flatten import part, remembered_predicates
 from safegen_ros.pddl.formulas import instances, leaves
 from safegen_ros.pddl.ground import GroundAction, Grounder, NumericAction
 from safegen_ros.pddl.model import (
@@ -85,7 +85,9 @@ class TimedActions:
             actions |= {_part_name(moment, name): part(action, moment) for moment in Moment}
         literals = _literal_actions(problem)
         actions |= {action.name: action for action in literals.values()}
-        self._parts = replace(problem, domain=replace(domain, actions=actions))
+        predicates = {**domain.predicates, **remembered_predicates(domain)}
+        domain = replace(domain, actions=actions, predicates=predicates)
+        self._parts = replace(problem, domain=domain)
         self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking, tick=tick)
         self._derived = domain.derived_predicates()
         self._grounding = Grounder(self._parts, self.table)

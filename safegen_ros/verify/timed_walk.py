@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.ground import GroundAction
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.verdict import LONGEST, joined
 from safegen_ros.verify.timed_actions import EPSILON, EXACT, changes, seconds_text
@@ -58,6 +58,7 @@ class TimedWalk:
         self.single = not (self.clocks or places.literals) and _follow_each_other(plan, durative)
         if self.single:
             return
+        self._check_repeated()
         self._entries = places.literals.copy()
         for index, (_, duration) in enumerate(plan.times):
             if written and not duration and plan.steps[index].action in durative:
@@ -67,6 +68,23 @@ class TimedWalk:
         self._entries.sort(key=itemgetter(0))  # those of one moment stay in the order of the steps
         if self.clocks:
             self._note(waited=False)
+
+    def _check_repeated(self) -> None:
+        """Refuses a step that starts while it runs, where its end depends on how its start was."""
+        durative, last = self.places.problem.domain.durative, dict[Step, Decimal]()
+        if not any(action.remembered for action in durative.values()):
+            return
+        for index in sorted(range(len(self.plan)), key=lambda index: self.plan.times[index]):
+            step, (start, duration) = self.plan.steps[index], self.plan.times[index]
+            if step.action not in durative or not durative[step.action].remembered:
+                continue
+            if start < last.get(step, start):
+                raise CannotFollow(
+                    index,
+                    f'{step_name(self.plan, index)} starts before the same step has ended, and an '
+                    'effect at its end depends on its start: let one end before the other starts',
+                )
+            last[step] = EXACT.add(start, EXACT.add(duration, EPSILON))
 
     def _happenings(self, index: int) -> list[PlanEntry]:
         """What a step is made of."""

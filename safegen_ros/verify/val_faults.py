@@ -11,7 +11,7 @@ that it merges) cannot come up. The faults here are about correct problems.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from safegen_ros.pddl.derived import behind
 from safegen_ros.pddl.flatten import part
@@ -20,9 +20,11 @@ from safegen_ros.pddl.model import (
     Action,
     And,
     AtomFormula,
+    Comparison,
     ConstraintAnd,
     ConstraintForall,
     ConstraintTree,
+    Effect,
     Exists,
     Forall,
     Formula,
@@ -218,8 +220,22 @@ def _has_own_clash(problem: Problem, plan: Plan) -> bool:
         return False
     domain = problem.domain
     found = [each for name, each in domain.actions.items() if name not in domain.durative]
-    found += [part(each, moment) for each in domain.durative.values() for moment in Moment]
+    for each in domain.durative.values():
+        found += [part(each, moment) for moment in (Moment.AT_START, Moment.OVER_ALL)]
+        found.append(part(replace(each, remembered=()), Moment.AT_END))
     return any(map(_clashes, found))
+
+
+def _remembers(problem: Problem, plan: Plan) -> bool:
+    for action in problem.domain.durative.values():
+        kept = action.remembered
+        alone = [And(each.add) for each in kept]
+        plain = [e for _, e in action.effects if isinstance(e, Effect) and e.condition in alone]
+        asked = (part for each in kept for part in walk(each.condition))
+        numeric = any(isinstance(part, Comparison) for part in asked)
+        if len(plain) < len(kept) or numeric or any(each.variables for each in kept):
+            return True
+    return False
 
 
 def _clashes(action: Action) -> bool:
@@ -267,6 +283,12 @@ FAULTS = (
         'judges happenings by their order, or refuses one, where one adds and deletes an atom, or '
         'conditionally changes what it depends on',
         _has_own_clash,
+    ),
+    ValFault(
+        'remembered-condition',
+        'leaves out what an effect at end under a condition at start asks for at end, mixes up the '
+        'objects of a forall around it, and finds clashes over its numbers',
+        _remembers,
     ),
     ValFault(
         'empty-junction',

@@ -86,6 +86,38 @@ def test_a_condition_of_an_effect_stands_inside_or_around_the_moment(effect: str
     assert found.condition == And((AtomFormula('busy', ('?r',)),))
 
 
+@pytest.mark.parametrize(
+    ('condition', 'asked', 'flat', 'written'),
+    [
+        ('(at start (busy ?r))', (), '(busy ?r)', '(at start (busy ?r))'),
+        ('(and (at end (at ?r ?b)) (at start (busy ?r)))', (AT_B,),
+         '(and (busy ?r) (at ?r ?b))', '(and (at start (busy ?r)) (at end (at ?r ?b)))'),
+        ('(at start (and (busy ?r) (not (at ?r ?b))))', (),
+         '(and (busy ?r) (not (at ?r ?b)))', '(at start (and (busy ?r) (not (at ?r ?b))))'),
+        ('(at start (exists (?r2 - robot) (busy ?r2)))', (),
+         '(exists (?r2 - robot) (busy ?r2))', '(at start (exists (?r2 - robot) (busy ?r2)))'),
+    ],
+)  # fmt: skip
+def test_an_effect_at_end_may_remember_a_condition_at_start(
+    condition: str, asked: tuple[AtomFormula, ...], flat: str, written: str
+) -> None:
+    domain = read_domain(
+        _domain(effect=f'(and (at start (not (busy ?r))) (when {condition} (at end (at ?r ?a))))')
+    )
+    move = domain.durative['move']
+    (kept,) = move.remembered
+    (_, _), (moment, effect) = move.effects
+    assert isinstance(effect, Effect)
+    assert (moment, effect.condition) == (Moment.AT_END, And((*kept.add, *asked)))
+    assert formula_text(domain.actions['move'].effects[-1].condition, typed=True) in (
+        flat, f'(and {flat})',
+    )  # fmt: skip
+    text = domain_text(domain)
+    assert f'(when {written} (at end (at ?r ?a)))' in text
+    assert 'remembers' not in text
+    assert read_domain(text) == domain
+
+
 def test_an_effect_may_depend_on_the_duration() -> None:
     text = _domain(effect='(at end (increase (total-cost) (* 2 ?duration)))')
     domain = read_domain(text)
@@ -99,8 +131,10 @@ def test_an_effect_may_depend_on_the_duration() -> None:
     [
         (_domain(effect='(increase (fuel) (* #t 1))'), 'a continuous effect (#t)'),
         (_domain(effect='(over all (at ?r ?b))'), 'an effect over all'),
-        (_domain(effect='(when (at start (busy ?r)) (at end (at ?r ?b)))'),
-         'an effect at end under a condition at start'),
+        (_domain(effect='(when (over all (busy ?r)) (at end (at ?r ?b)))'),
+         'an effect at end under a condition over all'),
+        (_domain(effect='(when (at end (busy ?r)) (at start (at ?r ?b)))'),
+         'an effect at start under a condition at end'),
         (_domain('(<= ?duration 5)', effect='(at end (increase (total-cost) ?duration))'),
          'an effect of move that depends on ?duration, which has no single value,'),
         (_domain(condition='(over all (> (distance ?b ?a) 3))',

@@ -10,12 +10,14 @@ from dataclasses import replace
 from decimal import Decimal
 
 from safegen_ros.pddl.deciding import settled
+from safegen_ros.pddl.durative import Remembering
 from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.flatten import NotSequential, flatten
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import (
     DURATION,
     Action,
+    And,
     AtomFormula,
     Constraint,
     DurativeAction,
@@ -137,8 +139,15 @@ def _durative(rng: random.Random, action: Action) -> DurativeAction:
     duration = (('=', Decimal(rng.choice(DURATIONS))),)
     numeric = [(rng.choice(ends), effect) for effect in action.numeric]
     timely = [(m, replace(e, value=DURATION) if rng.random() < 0.2 else e) for m, e in numeric]
-    both = (*effects, *timely)
-    return DurativeAction(action.name, action.parameters, duration, conditions, both)
+    memory = Remembering(action.name, action.parameters, ())
+    both = tuple(
+        (m, memory.under(replace(e, condition=And(())), tuple(conjuncts(e.condition))))
+        if m is Moment.AT_END and e.condition != And(()) and rng.random() < 0.5
+        else (m, e)
+        for m, e in (*effects, *timely)
+    )
+    remembered = tuple(memory.effects)
+    return DurativeAction(action.name, action.parameters, duration, conditions, both, remembered)
 
 
 def _clear(effects: Iterable[tuple[Moment, Effect]]) -> Effects:

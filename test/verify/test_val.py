@@ -129,6 +129,17 @@ CUT = """(define (domain levels) (:functions (x) (z)) (:predicates (g))
     :effect (and (at start (g)) (at end (scale-down (x) 0)))))"""
 
 
+NOTED = """(define (domain switches) (:types box) (:predicates (p ?x - box) (q ?x - box) (g))
+  (:durative-action note :parameters () :duration (= ?duration 1)
+    :effect (forall (?x - box) (when (at start (p ?x)) (at end (q ?x)))))
+  (:durative-action ask :parameters (?x - box) :duration (= ?duration 1)
+    :effect (when (and (at start (p ?x)) (at end (q ?x))) (at end (g)))))"""
+COUNTED = """(define (domain levels) (:functions (x) (z)) (:predicates (g))
+  (:durative-action count :parameters () :duration (= ?duration 1)
+    :effect (and (when (at start (not (g))) (at end (increase (x) 1)))
+                 (at end (increase (z) (x))))))"""
+
+
 def _level(goal: str, constraint: str = '(and)') -> str:
     return (
         '(define (problem s) (:domain levels) (:init (= (x) 5) (= (z) 0)) '
@@ -165,6 +176,11 @@ CASES: dict[str, list[tuple[str, str, str, Category]]] = {
     ],
     'own-clash': [
         (TIMED, _text(), '0: (on a) [1] 0: (again a) [1]', Category.PRECONDITION_VIOLATION),
+    ],
+    'remembered-condition': [
+        (NOTED, _text(init='(p a)', goal='(not (q b))'), '0: (note) [1]', Category.SUCCESS),
+        (NOTED, _text(init='(p a)', goal='(not (g))'), '0: (ask a) [1]', Category.SUCCESS),
+        (COUNTED, _level('(= (x) 6)'), '0: (count) [1]', Category.SUCCESS),
     ],
     'empty-junction': [
         (SWITCHES, _text('(always (or))'), '(on a)', Category.SAFETY_VIOLATION),

@@ -203,3 +203,20 @@ def test_a_door_that_stays_shut_is_seen() -> None:
     assert outcome.error_code is ErrorCode.STATE_MISMATCH
     assert 'missing (open)' in outcome.message
     assert len(clock.samples) == 2
+
+
+def test_a_condition_at_start_is_remembered_while_its_step_runs() -> None:
+    task = load_task(
+        '(define (problem p) (:domain glance) (:objects a) (:init (lit)) (:goal (seen a)))',
+        '(define (domain glance) (:predicates (lit) (seen ?x))'
+        '(:durative-action look :parameters (?x) :duration (= ?duration 4)'
+        ':effect (when (at start (lit)) (at end (seen ?x))))'
+        '(:durative-action dim :parameters () :duration (= ?duration 1)'
+        ':effect (at start (not (lit)))))',
+    )
+    outcome, clock = _run(task, '0: (look a) [4]\n1: (dim) [1]')
+    assert outcome.error_code is ErrorCode.NONE, outcome.message
+    remembered = {('look-remembers-1', 'a')}
+    assert [set(sample.state) for sample in clock.samples] == [
+        {('lit',)}, {('lit',)} | remembered, remembered, remembered, {('seen', 'a')},
+    ]  # fmt: skip
