@@ -23,6 +23,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.llm.backend import never
 from safegen_ros.tasks.boxnet.astar import (
     FAR,
+    MOST_EXPANSIONS,
     MapSolution,
     NoPlan,
     Routes,
@@ -61,21 +62,24 @@ def solve(task: Task, *, over: Callable[[], bool] = never) -> MapSolution:
         NoPlan: there is none (`UNSOLVABLE`), or none was found (`ATTEMPTS_EXHAUSTED`).
         Canceled: `over` said so.
     """
-    if is_spatial(task):
-        from safegen_ros.tasks.boxnet.spatial.planning import solve_spatial
-
-        return solve_spatial(task, over=over)
     proof = certificate(task)
     if proof is not None:
         raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
-    routes = Routes(task)
-    bound = _lower_bound(routes, over)
-    plan = _shortest(routes, range(bound, bound + _MORE), over)
+    if is_spatial(task):
+        from safegen_ros.tasks.boxnet.spatial.planning import shortest_spatial
+
+        plan, bound, tried = shortest_spatial(task, over)
+        most = MOST_EXPANSIONS
+    else:
+        routes = Routes(task)
+        bound = _lower_bound(routes, over)
+        tried, most = bound + _MORE - 1, _EXPANSIONS
+        plan = _shortest(routes, range(bound, tried + 1), over)
     if plan is None or len(plan) > bound:
-        other = plan_as_paper(task, most=_EXPANSIONS, over=over)
+        other = plan_as_paper(task, most=most, over=over)
         if other is not None and (plan is None or len(other) < len(plan)):
             plan = other
-    return checked(task, plan, bound, bound + _MORE - 1)
+    return checked(task, plan, bound, tried)
 
 
 def _shortest(routes: Routes, lengths: range, over: Callable[[], bool]) -> Plan | None:

@@ -15,18 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from safegen_ros.errors import ErrorCode
-from safegen_ros.llm.backend import never
-from safegen_ros.tasks.boxnet.astar import (
-    FAR,
-    MapSolution,
-    NoPlan,
-    Routes,
-    certificate,
-    checked,
-    plan_as_paper,
-    stop_if,
-)
+from safegen_ros.tasks.boxnet.astar import FAR, Routes, stop_if
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step
 from safegen_ros.tasks.boxnet.spatial.depth import Analytic
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
@@ -42,27 +31,18 @@ _MORE = 16
 """Steps above the bound that are tried."""
 
 
-def solve_spatial(task: SpatialTask, *, over: Callable[[], bool] = never) -> MapSolution:
-    """A plan of few steps by the rules of the depth of a task, of the fewest where `certified`.
+def shortest_spatial(task: SpatialTask, over: Callable[[], bool]) -> tuple[Plan | None, int, int]:
+    """A plan of few steps, if one is found, the bound of every plan, and the most steps tried.
 
     Args:
         over: asked again and again: whether to stop.
 
     Raises:
-        NoPlan: there is none (`UNSOLVABLE`), or none was found (`ATTEMPTS_EXHAUSTED`).
         Canceled: `over` said so.
     """
-    proof = certificate(task)
-    if proof is not None:
-        raise NoPlan(f'{task.id}: {proof.reason}: no plan solves it', ErrorCode.UNSOLVABLE)
     bounds = Bounds(task)
     bound = bounds.of(task.start)
-    plan = _shortest(bounds, bound, over)
-    if plan is None or len(plan) > bound:
-        other = plan_as_paper(task, over=over)
-        if other is not None and (plan is None or len(other) < len(plan)):
-            plan = other
-    return checked(task, plan, bound, bound + _MORE - 1)
+    return _shortest(bounds, bound, over), bound, bound + _MORE - 1
 
 
 class Bounds:
