@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -90,7 +89,7 @@ class StackStatus:
         log: file with the output of all nodes, where there is a supervisor.
         stop: None where no executor reports it.
         untold: actions of active nodes whose goals under way are not known, as nothing was heard.
-        duplicates: of each name that several processes have, how many they are.
+        duplicates: a sentence on each name that several processes have.
         elsewhere: other namespaces with an executor, as the end of a sentence.
         sites: digest of the site file by the name of the node; None where unknown.
         keys: whether the executor refuses commands that are not signed.
@@ -150,7 +149,6 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
     pids = running.nodes if running else {}
     with Client(namespace) as client:
         listener = StopListener(client.node)
-        begun = time.monotonic()
         goals = _Goals(client)
         states = _states(client, specs)
         told = listener.wait(LATCHED_S) if states['executor'] else None
@@ -158,9 +156,12 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         untold = goals.wait(serving, LATCHED_S)
         domain = client.node.context.get_domain_id()
         asked = {name: _asked(client, name) for name, state in states.items() if state}
-        # A second process of a name is found by its heartbeat alone.
-        Event().wait(2 * PERIOD_S - time.monotonic() + begun)
-        alive = Counter(each.node for each in client.heartbeats.instances())
+        # Planner and executor have listened since they started.
+        if not (asked.get('planner') or asked.get('executor')):
+            Event().wait(2 * PERIOD_S)
+        duplicates = {*client.heartbeats.duplicates()}.union(
+            *(answer.message.splitlines() for answer in asked.values() if answer)
+        )
         elsewhere = stacks_elsewhere(client.node, namespace)
     return StackStatus(
         domain=domain,
@@ -171,11 +172,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         stop=StopStatus(told.stopped, told.reason, _time(told.stamp), told.count) if told else None,
         goals=goals.running(),
         untold=untold,
-        duplicates=tuple(
-            f'{alive[s.full_name]} processes run as {s.full_name}: end all but one'
-            for s in specs
-            if alive[s.full_name] > 1
-        ),
+        duplicates=tuple(sorted(duplicates)),
         elsewhere=elsewhere,
         sites={name: answer and answer.site for name, answer in asked.items()},
         keys=answer.keys if (answer := asked.get('executor')) else None,

@@ -135,7 +135,8 @@ class CommandServer:
         response.site = self._site().digest
         try:
             check_sendable(request)
-            response.message = self._done(request) if request.command else ''
+            duplicates = self._node.heartbeats.duplicates
+            response.message = self._done(request) if request.command else '\n'.join(duplicates())
             response.success = True
         except SafegenError as error:
             response.message = error.message

@@ -8,6 +8,7 @@ import contextlib
 import threading
 import traceback
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -226,6 +227,16 @@ class HeartbeatMonitor:
                 for each in self._known.values()
                 if each.at >= since and (not name or each.node == wanted)
             )
+
+    def duplicates(self) -> list[str]:
+        """A sentence on each name that several processes, and no clients, have now."""
+        since = self.clock() - 2 * PERIOD_S
+        nodes = [each for each in self.instances() if each.at >= since and each.state != CLIENT]
+        return [
+            f'{count} processes run as {name}: end all but one'
+            for name, count in sorted(Counter(each.node for each in nodes).items())
+            if count > 1
+        ]
 
     def state(self, name: str) -> str:
         """The state of a process by its last heartbeat; empty where none of the name is alive."""

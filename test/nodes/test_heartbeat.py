@@ -54,6 +54,18 @@ def test_a_duplicate_and_a_restart_are_other_instances_of_one_name() -> None:
     assert heard.ids('executor') == []
 
 
+def test_two_nodes_of_one_name_are_duplicates_and_clients_or_a_restart_are_not() -> None:
+    heard = _Heard()
+    for number in (1, 2):
+        heard.beat('/planner', number)
+        heard.beat('/safegen_client', 10 + number, CLIENT)
+    heard.beat('/executor', 3)
+    assert heard.monitor.duplicates() == ['2 processes run as /planner: end all but one']
+    heard.now += 2 * PERIOD_S + 0.01  # less than ALIVE_S
+    heard.beat('/planner', 2)
+    assert heard.monitor.duplicates() == []
+
+
 def test_a_name_is_relative_to_the_namespace() -> None:
     heard = _Heard('/lab/arm1')
     heard.beat('/lab/arm1/executor', 1)

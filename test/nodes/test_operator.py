@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rclpy.node import Node
 from std_srvs.srv import Trigger
 from support.command_line import CommandLine
 from support.goals import WAIT_S, Feedback
@@ -23,6 +24,8 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import stop_socket
 from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
+from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.liveness import HeartbeatPublisher
 from safegen_ros.ros.stack_state import read_state
 
 
@@ -80,6 +83,20 @@ def test_a_server_that_never_had_a_goal_says_so_at_once(
     assert code == 0
     assert 'goals of dance: not known, as its server does not answer' in out
     assert 'no goal is under way' not in out
+
+
+def test_status_asks_for_a_second_process_of_a_name(
+    stack: Supervisor, client: Client, safegen: CommandLine
+) -> None:
+    """Planner and executor have heard it before `safegen status` begins to listen."""
+    second = Node('validator', context=client.node.context)
+    asked = CommandClient(client.node, 'planner')
+    with HeartbeatPublisher(second, lambda: 'active'):
+        wait_until(lambda: 'as /validator' in asked.ask(WAIT_S).message, 'the second validator')
+        code, out, _ = safegen('status')
+        assert (code, 'NOT READY: two processes of one name' in out) == (1, True)
+        assert '2 processes run as /validator: end all but one' in out
+    second.destroy_node()
 
 
 def test_the_verbs_where_no_stack_is(
