@@ -36,7 +36,10 @@ def grpo(config: Config, out: Out, resume: Resume = False, report_to: ReportTo =
 
 
 def _train(stage: str, config: Path, out: Path, resume: bool, report_to: list[str] | None) -> None:
-    recipe = data_path(config)  # a wrong name is reported before imports of many seconds
+    from safegen_ros.training.config import load_config
+
+    recipe = data_path(config)
+    load_config(recipe)  # a mistake is reported before imports of many seconds
     from safegen_ros.training.run import train
 
     model = train(recipe, out, resume, stage, report_to or ())
