@@ -7,11 +7,7 @@ from __future__ import annotations
 import pytest
 
 from safegen_ros.benchmarks.speed import worlds
-from safegen_ros.benchmarks.speed.worlds import (
-    draw_cases,
-    large_cases,
-    measure_planetarium,
-)
+from safegen_ros.benchmarks.speed.worlds import draw_cases, large_cases, measure_planetarium
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.datasets.planetarium.pairs import kits
 from safegen_ros.tasks.boxnet.model import State

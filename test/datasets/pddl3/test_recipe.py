@@ -14,12 +14,7 @@ import pytest
 from support.datasets_small import small_recipe
 
 from safegen_ros.datasets.files import RecipeError
-from safegen_ros.datasets.pddl3.recipe import (
-    default_values,
-    domain_recipe,
-    load_recipe,
-    recipe_of,
-)
+from safegen_ros.datasets.pddl3.recipe import default_values, domain_recipe, load_recipe, recipe_of
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.pddl3.domains import kits
 

@@ -12,12 +12,7 @@ import pytest
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.cell.grounding import is_rigid
-from safegen_ros.robot.cell.perception import (
-    Perception,
-    Picture,
-    median_poses,
-    read_picture,
-)
+from safegen_ros.robot.cell.perception import Perception, Picture, median_poses, read_picture
 from safegen_ros.robot.cell.settings import PerceptionSettings
 from safegen_ros.robot.pose import Pose
 

@@ -17,12 +17,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.mycobot.driver import MyCobot
-from safegen_ros.robot.mycobot.effectors import (
-    PUMP_PIN,
-    VENT_PIN,
-    AdaptiveGripper,
-    BasicOutputPump,
-)
+from safegen_ros.robot.mycobot.effectors import PUMP_PIN, VENT_PIN, AdaptiveGripper, BasicOutputPump
 from safegen_ros.robot.mycobot.frames import MOTION, Frame, FrameCommand, pack
 from safegen_ros.robot.mycobot.link import ALLOWED, open_serial, open_tcp
 from safegen_ros.robot.scene import load_scene

@@ -17,13 +17,7 @@ from support.boxnet_planner import (
     random_moves,
 )
 
-from safegen_ros.datasets.boxnet.draw import (
-    GRID,
-    MOVED_POINTS,
-    RANDOM_ROBOTS,
-    UNSOLVABLE,
-    tasks,
-)
+from safegen_ros.datasets.boxnet.draw import GRID, MOVED_POINTS, RANDOM_ROBOTS, UNSOLVABLE, tasks
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.tasks.boxnet.answers import REFUSAL

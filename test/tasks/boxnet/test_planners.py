@@ -10,13 +10,7 @@ from itertools import islice, product
 
 import pytest
 
-from safegen_ros.datasets.boxnet.draw import (
-    GRID,
-    MOVED_POINTS,
-    RANDOM_ROBOTS,
-    UNSOLVABLE,
-    tasks,
-)
+from safegen_ros.datasets.boxnet.draw import GRID, MOVED_POINTS, RANDOM_ROBOTS, UNSOLVABLE, tasks
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks.boxnet.astar import NoPlan, certificate, connected, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point

@@ -31,13 +31,7 @@ from safegen_ros.tasks.boxnet.prompts import (
 from safegen_ros.tasks.boxnet.reward import reward
 from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask
 from safegen_ros.tasks.boxnet.verifier import judge, verify, verify_step
-from safegen_ros.tasks.boxnet.words import (
-    NEXT_STEP,
-    WHOLE,
-    answer_in_json,
-    answer_words,
-    map_words,
-)
+from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json, answer_words, map_words
 
 PLAN = solve(EXAMPLE).plan
 SAID = answer_words(EXAMPLE, EXAMPLE.start, PLAN)

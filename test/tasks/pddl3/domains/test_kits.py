@@ -19,12 +19,7 @@ from safegen_ros.tasks.pddl3 import domains
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.tasks.pddl3.domains.check import SolvedProblem, solved, solved_problem
 from safegen_ros.tasks.pddl3.domains.inspection import problem_faults
-from safegen_ros.tasks.pddl3.domains.kit import (
-    UNCONSTRAINED,
-    DomainKit,
-    Family,
-    SizeError,
-)
+from safegen_ros.tasks.pddl3.domains.kit import UNCONSTRAINED, DomainKit, Family, SizeError
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 from safegen_ros.verify.val import val_verify
