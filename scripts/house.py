@@ -45,9 +45,9 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(585, 400),
-    'source lines': Limit(113_580, 76_000),
-    'test files': Limit(389),
+    'source files': Limit(583, 400),
+    'source lines': Limit(113_550, 76_000),
+    'test files': Limit(386),
     'test lines': Limit(63_600, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
