@@ -111,6 +111,13 @@ class OperatorPanel:
         goal, steps = snapshot.goal, way(snapshot, at)
         running = goal is not None and goal.running
         self.cards.follow(step_of(steps), running)
+        pending = snapshot.pending
+        key = f'{pending.digest} {pending.verdict.category}' if pending else ''
+        if key != self._digest and not self._parts.read_only:
+            self._digest = key
+            self._offer(pending)
+            if pending is not None:  # before its words are read: a click on them goes after it
+                self.cards.open(APPROVE)
         state = state_words(at, snapshot.robot)
         self._head.show(draw('head', robot, real, *state, place, steps))
         countdown = countdown_words(snapshot.pending, time.time())
@@ -124,13 +131,6 @@ class OperatorPanel:
         put(self._reset, visible=stopped)
         put(self._new, visible=not stopped)
         put(self._set_up, visible=snapshot.robot not in _NOT_REAL)
-        pending = snapshot.pending
-        key = f'{pending.digest} {pending.verdict.category}' if pending else ''
-        if key != self._digest:
-            self._digest = key
-            self._offer(pending)
-            if pending is not None:  # an answer is given with its plan in view
-                self.cards.open(APPROVE)
 
     def _offer(self, pending: Pending | None) -> None:
         for button in self._answers:
