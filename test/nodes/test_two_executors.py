@@ -55,10 +55,10 @@ def test_the_second_is_refused_and_the_first_is_stopped(
     )
     heartbeats = HeartbeatMonitor(client.node)
     wait_until(lambda: len(heartbeats.instances('executor')) == 2, 'both executors')
-    result = goal.result()
+    _, error = second.communicate(timeout=WAIT_S)
+    result = goal.result()  # a client that waits meanwhile gives up a node that runs twice
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED
     assert 'another executor runs as /executor' in result.error_msg
-    _, error = second.communicate(timeout=WAIT_S)
     assert second.returncode == 1
     assert 'could not be activated: another executor runs as /executor' in error
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
