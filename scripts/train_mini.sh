@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, a third supervised
-# run. After a kill the same command goes on where it was. docs/training.md says what it costs.
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, two more supervised
+# runs. After a kill the same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 safegen=.venv/bin/safegen
@@ -28,4 +28,6 @@ model sft mini-more mini-more
 model grpo mini-grpo mini-grpo
 dataset runs/mini-mix-data mini-mix
 model sft mini-mix mini-mix
-.venv/bin/python scripts/ship_model.py --sft runs/mini-mix --out models/safegen-mini
+dataset runs/mini-mix2-data mini-mix2
+model sft mini-mix2 mini-mix2
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix2 --out models/safegen-mini
