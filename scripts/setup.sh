@@ -192,6 +192,7 @@ main() {
   install_messages "$base_python"
   install_stubs
   install_project
+  scripts/base_model.sh || say 'requests in words need models/base: run make base when the index is there'
   warm_up
   set_up_gl
   [ "$before" = "$(state)" ] || say 'ready'

@@ -31,7 +31,6 @@ MAX_TEXT = 500_000
 
 _DEFINE = re.compile(r'\(\s*define\s*\(\s*(domain|problem)\b', re.IGNORECASE)
 _MOST_EXAMPLES, _MOST_RULES = 2, 3  # examples of one kind, and rules
-_SPOKEN_OF = ('blocksworld', 'gripper-strips')  # domains whose requests are understood
 _COMMENT = re.compile(r';[^\n]*')
 
 
@@ -181,8 +180,6 @@ def rule_examples(problem: Problem) -> tuple[str, ...]:
 
 def request_examples(problem: Problem) -> tuple[str, ...]:
     """Requests in words for a part of a problem's goal; the shipped translator reads each."""
-    if problem.domain.name not in _SPOKEN_OF:
-        return ()
     goals = [
         (each.predicate, *each.terms)
         for each in problem.goal_conjuncts()
@@ -195,6 +192,7 @@ def request_examples(problem: Problem) -> tuple[str, ...]:
         middle = above[low]
         found.append(f'build a tower with {low} at the bottom, then {middle}, then {above[middle]}')
     found += [f'take {goal[1]} to {goal[2]}' for goal in goals if goal[0] == 'at'][:_MOST_EXAMPLES]
+    found += [f'tighten {goal[1]}' for goal in goals if goal[0] == 'tightened'][:_MOST_EXAMPLES]
     return tuple(found)
 
 

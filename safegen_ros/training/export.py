@@ -45,7 +45,7 @@ def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path
     if isinstance(model, TaughtDecoder):
         model = model.plain()
     elif config.model.lora is not None and not config.model.lora.merged:
-        return write_adapters(model, config, out)
+        return write_adapters(model, config, prompt_style, out)
     elif config.model.four_bit:
         model = _merged_unpacked(model, config, out)
     elif config.model.lora is not None:
@@ -53,16 +53,20 @@ def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path
     return write_model(model, trainer.processing_class, config, prompt_style, out)
 
 
-def write_adapters(model: Any, config: TrainConfig, out: Path) -> Path:
-    """Writes adapters in bfloat16, recipe, training log and checksums; as `write_model` otherwise.
+def write_adapters(model: Any, config: TrainConfig, prompt_style: str, out: Path) -> Path:
+    """Writes adapters in bfloat16, settings, recipe, training log and checksums.
 
     Args:
         model: of PEFT.
+
+    Returns:
+        The folder, as `write_model`.
     """
     partial = out / f'{MODEL}.partial'
     shutil.rmtree(partial, ignore_errors=True)
     model.to(torch.bfloat16).save_pretrained(partial)
     (partial / 'README.md').unlink(missing_ok=True)  # an empty form
+    _write_settings(config, prompt_style, partial)
     return _finished(partial, config, out)
 
 

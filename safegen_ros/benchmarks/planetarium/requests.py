@@ -28,7 +28,7 @@ class RequestOutcome(str, Enum):
 
     RIGHT = 'right'
     WRONG = 'wrong, and shown so'
-    ASKED_BACK = 'asked back'
+    ASKED_BACK = 'question'
     REFUSED = 'refused'
 
 

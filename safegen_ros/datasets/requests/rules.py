@@ -135,6 +135,7 @@ class SpokenRules:
             m0=speech.state(first, self._names(early), [('must be', ''), ('has to be', '')]),
             d0=speech.deed(first, self._names(early)),
             f1=speech.state(then, self._names(late), [('is', ''), ('may be', '')]),
+            g1=speech.state(then, self._names(late), [('is', '')]),
             d1=speech.deed(then, self._names(late)),
         )
         return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'

@@ -12,7 +12,8 @@ from safegen_ros.datasets.requests.phrases import chosen, gerund, of_several, pa
 from safegen_ros.datasets.requests.scenes import AskedFact, RequestScene
 
 _FORMS = ('{0}', '{0}', '{0}', '{0}', '{0}', '{noun} {0}', 'the {noun} {0}')
-_REFERRED = 0.06  # share of the objects that are named by where they are
+_REFERRED = 0.1  # share of the objects that are named by where they are
+_SIDE = re.compile(r'([lr])gripper(\d+)')
 _PASSIVE = re.compile(r'(?!have|let|make|get|see|give)\S+ \{0\}(?! (?:and|it|go|up)\b)')
 
 
@@ -50,7 +51,21 @@ class Speech:
                     if atom[place] == name and alike == 1 and key in fact.phrases:
                         told = chosen(self.rng, fact.phrases[key])
                         found.append(told.format(*map(self.name, atom[1:])))
+            there = sorted(atom for atom in true if atom[2] == name and 'set0' in fact.phrases)
+            if there:
+                told = str(self.rng.choice(phrases()['where']))
+                noun = self.rng.choice(self.scene.nouns[self.scene.kind(name)])
+                thing = self.name(self.rng.choice(there)[1])
+                found.append(told.replace('KIND', noun).format(thing))
         return self.rng.choice(sorted(found)) if found else ''
+
+    def hand(self, gripper: str, robot: str) -> str:
+        """A gripper, sometimes as the left or the right one of its robot."""
+        side = _SIDE.fullmatch(gripper)
+        if side is None or not robot.endswith(side[2]) or self.rng.random() < 0.5:
+            return self.name(gripper)
+        told = str(self.rng.choice(phrases()['sides'][side[1]]))
+        return told.replace('KIND', self.rng.choice(self.scene.nouns['gripper']))
 
     def listed(self, names: Sequence[str]) -> str:
         """Several objects."""

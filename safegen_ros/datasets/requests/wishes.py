@@ -16,6 +16,7 @@ from safegen_ros.pddl.model import Atom
 _TRIES = 10
 _ALREADY = 0.1  # share of the facts that are true and asked for all the same
 _TALLEST = 6
+_ANEW = 0.04  # share of the wishes that take the place of another one
 _IT = ('it', 'it', 'that', 'that one')
 
 
@@ -44,6 +45,8 @@ class Wishes:
         shape = self._rng.random()
         if self._scene.blocks and not self.goal and shape < 0.3:
             return self._tower() if shape < 0.25 else self._spread()
+        if shape > 0.95:
+            return self._swapped()
         return self._several() if shape > 0.75 else self._single()
 
     def _single(self) -> str:
@@ -53,11 +56,42 @@ class Wishes:
         if atom is None:
             return ''
         words = [self._speech.name(name, referred=True) for name in atom[1:]]
+        if len(atom) == 4:
+            words[2] = self._speech.hand(atom[3], atom[1])
         if self._scene.blocks and len(atom) == 3 and atom[2] == self._last and rng.random() < 0.6:
             words[1] = rng.choice(_IT)
+        before = ''
+        if len(atom) == 3 and rng.random() < _ANEW:
+            others = [each for each in self._scene.objects[fact.takes[1]] if each not in atom]
+            if others:
+                wrong = [words[0], self._speech.name(rng.choice(others))]
+                before = self._speech.wish(fact, wrong) + rng.choice(phrases()['anew'])
         self._want(atom)
         self._last = atom[1]
-        return self._speech.wish(fact, words)
+        return before + self._speech.wish(fact, words)
+
+    def _swapped(self) -> str:
+        """Two objects each in the place of the other."""
+        rng, scene = self._rng, self._scene
+        fact = rng.choice([*scene.facts.values()])
+        true = sorted(a for a in scene.now if a[0] == fact.name and a[1] not in self._busy)
+        if scene.blocks:
+            able = [a for a in true if fact.name == 'on' and self._free(fact, (a[0], a[2], a[1]))]
+            if not able:
+                return ''
+            name, over, under = rng.choice(able)
+            self._want((name, under, over))
+            called = self._speech.name(over), self._speech.name(under)
+            return str(rng.choice(phrases()['flip'])).format(*called)
+        if 'set0' not in fact.phrases or len(true) < 2:
+            return ''
+        one, other = rng.sample(true, 2)
+        if one[2] == other[2]:
+            return ''
+        self._want((fact.name, one[1], other[2]))
+        self._want((fact.name, other[1], one[2]))
+        called = self._speech.name(one[1]), self._speech.name(other[1])
+        return str(rng.choice(phrases()['swap'])).format(*called)
 
     def _fitting(self, fact: AskedFact) -> Atom | None:
         pools = [self._scene.objects.get(kind, []) for kind in fact.takes]

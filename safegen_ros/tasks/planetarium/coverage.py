@@ -30,12 +30,18 @@ from safegen_ros.pddl.model import (
 from safegen_ros.tasks.planetarium.request import Request
 
 _IN_TIME = (
-    'never|always|ever|cannot|until|unless|while|during|(?<!as )before|after|afterwards|whenever|'
+    'never|always|ever|cannot|until|unless|while|during|(?<!as )before|'
+    'after(?! (?:that|this|which)\\b)|only afterwards|whenever|'
     'throughout|at most once|at all times|at no time'
 )
 _DENIED = 'not|without|except|avoid|avoiding|forbidden'
 _RULE = re.compile(rf"(?<![\w-])(?:(?P<time>{_IN_TIME})|(?:{_DENIED}))(?![\w-])|n't\b")
 _PART = re.compile(r'[.;:!?\n]+|,\s|\b(?:but|then)\b')
+_EMPHASIS = re.compile(
+    r"(?:\s|[\"'-]|\b(?:not|never|ever|even|for|an?|one|single|second|moment|instant|once|at|any|no|all|"
+    r'time|point|whatsoever|absolutely|really|please|i|mean|it|under|circumstances|and|really)\b)+'
+)
+"""A part that stresses the rule before it: 'not even for a second'."""
 _COUNTS = {
     'two': 2, 'three': 3, 'four': 4, 'five': 5, 'six': 6, 'seven': 7, 'eight': 8, 'nine': 9,
     'ten': 10, 'eleven': 11, 'twelve': 12,
@@ -71,7 +77,7 @@ def left_out(request: Request, problem: Problem) -> str:
     return (
         _kind_left_out(text, problem, used)
         or _number_left_out(text, problem, used)
-        or _rule_left_out(text, problem)
+        or _rule_left_out(text, problem, ruled=bool(request.constraints))
     )
 
 
@@ -107,7 +113,9 @@ def _number_left_out(text: str, problem: Problem, used: set[str]) -> str:
     return ''
 
 
-def _rule_left_out(text: str, problem: Problem, harmless: Iterable[str] = ()) -> str:
+def _rule_left_out(
+    text: str, problem: Problem, harmless: Iterable[str] = (), *, ruled: bool = False
+) -> str:
     """The word of a rule in a text, about whose objects the problem has no rule."""
     in_time = [_of(each, problem) for each in problem.constraints]
     denied = [
@@ -118,7 +126,7 @@ def _rule_left_out(text: str, problem: Problem, harmless: Iterable[str] = ()) ->
     open_rules = len(in_time) + len(denied)
     for part in _PART.split(text):
         found = next((m for m in _RULE.finditer(part) if m[0] not in harmless), None)
-        if found is None:
+        if found is None or ((ruled or in_time) and _EMPHASIS.fullmatch(part)):
             continue
         rules = in_time if found['time'] else [*in_time, *denied]
         about = set[str]().union(*rules)
