@@ -268,6 +268,7 @@ def test_there_are_recipes() -> None:
         'mini',
         'mini-grpo',
         'mini-mix',
+        'mini-mix2',
         'mini-more',
         'mini-smoke',
         'qwen2.5-0.5b-sft',
