@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(583, 400),
-    'source lines': Limit(113_620, 76_000),
-    'test files': Limit(386),
-    'test lines': Limit(63_680, 42_000),
+    'source files': Limit(582, 400),
+    'source lines': Limit(113_580, 76_000),
+    'test files': Limit(385),
+    'test lines': Limit(63_650, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
