@@ -185,14 +185,16 @@ def request_examples(problem: Problem) -> tuple[str, ...]:
         for each in problem.goal_conjuncts()
         if isinstance(each, AtomFormula)
     ]
-    above = {goal[2]: goal[1] for goal in goals if goal[0] == 'on'}
+    pairs = [goal for goal in goals if len(goal) == 3]  # a car that is on the ferry has no second
+    above = {goal[2]: goal[1] for goal in pairs if goal[0] == 'on'}
     bottoms = [each for each in above if each not in above.values() and above[each] in above]
     found = [f'put {upper} on {lower}' for lower, upper in above.items()][:1]
     for low in bottoms[:1]:
         middle = above[low]
         found.append(f'build a tower with {low} at the bottom, then {middle}, then {above[middle]}')
-    found += [f'take {goal[1]} to {goal[2]}' for goal in goals if goal[0] == 'at'][:_MOST_EXAMPLES]
-    found += [f'tighten {goal[1]}' for goal in goals if goal[0] == 'tightened'][:_MOST_EXAMPLES]
+    found += [f'take {goal[1]} to {goal[2]}' for goal in pairs if goal[0] == 'at'][:_MOST_EXAMPLES]
+    loose = [goal[1] for goal in goals if goal[0] == 'tightened' and len(goal) == 2]
+    found += [f'tighten {nut}' for nut in loose[:_MOST_EXAMPLES]]
     return tuple(found)
 
 

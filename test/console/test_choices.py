@@ -112,6 +112,12 @@ def test_every_rule_that_is_offered_works(name: str) -> None:
         assert solve(more).plan is not None, text
 
 
+def test_a_goal_of_other_arguments_offers_no_request() -> None:
+    text = data_path('data/requests/ferry.pddl').read_text(encoding='utf-8')
+    start = load_task(text.replace('(:goal (at c1 l2))', '(:goal (and (on c1) (at-ferry l3)))'))
+    assert request_examples(start.problem) == ()
+
+
 @pytest.mark.slow  # a model translates
 @pytest.mark.parametrize(
     'name',
