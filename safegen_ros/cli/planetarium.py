@@ -157,7 +157,8 @@ def evaluate(
 @app.command('requests')
 def requests_command(
     files: Annotated[
-        list[Path], typer.Argument(help='requests with their meaning, JSON lines', dir_okay=False)
+        list[Path],
+        typer.Argument(help='requests with their meaning, JSON lines', exists=True, dir_okay=False),
     ],
     model: Annotated[
         str, typer.Option(help='model folder, or http://HOST:PORT/v1#MODEL')
@@ -181,6 +182,10 @@ def requests_command(
     from safegen_ros.tasks.planetarium.styles import translation_style_of
 
     asked = [each for file in files for each in written_requests(file)]
+    if not asked:
+        raise SafegenError(
+            'the files hold no requests: write one on each line, as in data/requests'
+        )
     name = named_model(model)
     style = translation_style_of(name)
     if style is None:

@@ -14,6 +14,7 @@ from support.scripted_answers import ScriptedAnswers
 from support.strategies import SUITE
 
 from safegen_ros.benchmarks.planetarium.requests import RequestOutcome, understood, written_requests
+from safegen_ros.cli.planetarium import requests_command
 from safegen_ros.datasets.files import DatasetError
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
@@ -118,3 +119,9 @@ def test_written_requests_are_judged(tmp_path: Path) -> None:
     (tmp_path / 'bad.jsonl').write_text('{"request": "x"}\n', encoding='utf-8')
     with pytest.raises(DatasetError, match='is not a request'):
         list(written_requests(tmp_path / 'bad.jsonl'))
+
+
+def test_a_file_without_requests_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / 'none.jsonl').write_text('', encoding='utf-8')
+    with pytest.raises(SafegenError, match='hold no requests'):
+        requests_command([tmp_path / 'none.jsonl'])
