@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(582, 400),
-    'source lines': Limit(113_790, 76_000),
+    'source files': Limit(581, 400),
+    'source lines': Limit(113_486, 76_000),
     'test files': Limit(385),
-    'test lines': Limit(63_900, 42_000),
+    'test lines': Limit(63_827, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

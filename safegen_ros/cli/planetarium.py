@@ -86,18 +86,15 @@ def texts(
     out: Annotated[
         Path, typer.Argument(file_okay=False, help='folder for train.jsonl and test.jsonl')
     ],
-    requests: Annotated[
-        int, typer.Option(min=0, help='number of requests about observed blocks')
-    ] = 30_000,
     made_up: Annotated[
         int, typer.Option(min=0, help='number of problems of made-up domains')
     ] = 6_000,
-    seed: Annotated[int, typer.Option(min=0, help='seed of requests and made-up domains')] = 0,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the made-up domains')] = 0,
 ) -> None:
     """Write training data for a small translator, for `safegen train`."""
     from safegen_ros.datasets.planetarium.texts import write_texts
 
-    for group, rows in write_texts(data, out, requests, made_up, seed).items():
+    for group, rows in write_texts(data, out, made_up, seed).items():
         print(f'{group}: {rows:,} rows to learn from')
 
 

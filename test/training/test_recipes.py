@@ -180,18 +180,16 @@ def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
     """From rows of the benchmark to a model that `nl_to_pddl` asks."""
     from safegen_ros.datasets.planetarium.layouts import tasks_of
     from safegen_ros.datasets.planetarium.pairs import kits, make_pairs
-    from safegen_ros.datasets.planetarium.texts import (
-        made_up_texts,
-        pair_texts,
-        spoken_text,
-    )
-    from safegen_ros.tasks.planetarium.request import read_request
+    from safegen_ros.datasets.planetarium.texts import made_up_texts, pair_texts
+    from safegen_ros.tasks.planetarium.domains import planetarium_domain
+    from safegen_ros.tasks.planetarium.request import Request
     from safegen_ros.tasks.planetarium.styles import translation_style_of
 
-    texts = [spoken_text(str(number)) for number in range(24)] + [*made_up_texts('0')]
+    texts = [*made_up_texts('0')]
     for kit in kits().values():
         task = next(task for task in tasks_of(kit) if len(task.abstractions) == 4)
-        texts += [text for pair in make_pairs(task, 0, 4, False, 0) for text in pair_texts(pair)]
+        pairs = make_pairs(task, 0, 4, False, 0)
+        texts += [text for pair in pairs for text in pair_texts(pair)]
     for split in ('train', 'test'):
         (tmp_path / f'{split}.jsonl').write_text(''.join(text.to_line() for text in texts))
     network = shipped('words')['model']['network']
@@ -204,13 +202,11 @@ def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
     model = train(recipe, tmp_path / 'run', stage='sft')
     style = translation_style_of(str(model), strict=False)
     assert style is not None
-    world = (
-        '(define (problem w) (:domain blocksworld) (:objects b1) (:init (on-table b1))'
-        '(:goal (clear b1)))'
-    )
-    (messages,) = next(style.translation(read_request('put b1 on the table', '', '', world)))
+    request = Request(pairs[0].text, planetarium_domain(pairs[0].domain))
     backend = TransformersBackend(model, 'cpu')
-    assert backend.generate(messages, Sampling(0, max_new_tokens=8)).completion_tokens
+    assert backend.generate(
+        next(style.translation(request))[0], Sampling(0, max_new_tokens=8)
+    ).completion_tokens
 
 
 @pytest.mark.nightly

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a small translator learns from: prompts and answers in its words, as training reads them.
 
-They come from the rows of the training split but for one fold; from requests about observed blocks
-(`spoken`); and from problems of made-up domains (`made_up`). The fold that is left out is there for
-validation. Nothing of the test split is read. A question that several rows have is taken once.
+They come from the rows of the training split but for one fold, and from problems of made-up domains
+(`made_up`). The fold that is left out is there for validation. Nothing of the test split is read. A
+question that several rows have is taken once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from safegen_ros.datasets.planetarium.pairs import (
     make_problem,
     read_pairs,
 )
-from safegen_ros.datasets.planetarium.spoken import spoken
 from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.translator_words import TranslatorWords, clauses, halves
@@ -33,8 +32,7 @@ from safegen_ros.tasks.planetarium.translator_words import TranslatorWords, clau
 HELD_BACK = 0
 """The fold that is not learned."""
 
-CLAUSES, WHOLES, HALVES = 'clauses', 'wholes', 'halves'
-MADE_UP, SPOKEN = 'made-up', 'requests'
+CLAUSES, WHOLES, HALVES, MADE_UP = 'clauses', 'wholes', 'halves', 'made-up'
 """The groups; clauses that cannot be understood alone, `wholes`, are a separate one."""
 
 
@@ -52,7 +50,7 @@ class Text:
         return json.dumps(values) + '\n'
 
 
-def write_texts(folder: Path, out: Path, requests: int, made: int, seed: int) -> dict[str, int]:
+def write_texts(folder: Path, out: Path, made: int, seed: int) -> dict[str, int]:
     """Writes `train.jsonl` and `test.jsonl`.
 
     Returns:
@@ -62,7 +60,7 @@ def write_texts(folder: Path, out: Path, requests: int, made: int, seed: int) ->
         DatasetError: the dataset cannot be read, or a file not be written.
     """
     found: dict[str, tuple[Text, bool]] = {}
-    for text, held in _all(folder, requests, made, seed):
+    for text, held in _all(folder, made, seed):
         known = found.get(text.prompt)
         if known is None or known[1] > held:  # training rows are not a test
             found[text.prompt] = (text, held)
@@ -77,24 +75,14 @@ def write_texts(folder: Path, out: Path, requests: int, made: int, seed: int) ->
     return counts
 
 
-def _all(folder: Path, requests: int, made: int, seed: int) -> Iterator[tuple[Text, bool]]:
+def _all(folder: Path, made: int, seed: int) -> Iterator[tuple[Text, bool]]:
     """Every text, and whether it is for validation."""
     for pair in read_pairs(folder / 'train.jsonl'):
         for text in pair_texts(pair):
             yield text, pair.fold == HELD_BACK
-    for number in range(requests):
-        yield spoken_text(f'{seed} {number}'), number % 50 == 0
     for number in range(made):
         for text in made_up_texts(f'{seed} {number}'):
             yield text, number % 50 == 0
-
-
-def spoken_text(seed: str) -> Text:
-    """A request about observed blocks."""
-    found = spoken(seed)
-    lexicon = TranslatorWords.of(found.start.domain, found.text, found.start)
-    asked, mentioned = lexicon.clause(found.text)
-    return _text(asked, lexicon.clause_answer(found.goal, mentioned), SPOKEN)
 
 
 def made_up_texts(seed: str) -> Iterator[Text]:

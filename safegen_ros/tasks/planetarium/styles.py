@@ -42,10 +42,10 @@ QUESTION = 'QUESTION:'
 
 
 _RULE_WORDS = re.compile(
-    r'\b(?:never|not|ever|always|cannot|no time|without|unless|until|before|avoid|except|only|'
+    r'\b(?:never|ever|always|cannot|no time|without|unless|until|avoid|except|only|'
     r'forbidden|while|during)\b'
 )
-"""Words of rules; they are never about a goal."""
+"""Words of rules. A summary may say `not` and `before`: that things are not alike, or as before."""
 
 Translation = Generator[list[list[Message]], list[str], str]
 """Yields conversations that the model is to answer, is sent what it wrote, and returns the answer
@@ -115,24 +115,27 @@ class WordTranslation:
         self._shield = shield
 
     def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
-        """The request about observed objects at once, a description clause by clause.
+        """Each clause of the description alone.
 
-        A half of a description is asked for once more as a whole where a clause of it says
-        nothing alone. Text that is not an answer is left as it came.
+        A half is asked for once more as a whole where a clause of it says nothing alone. Text that
+        is not an answer is left as it came.
         """
-        lexicon = TranslatorWords.of(request.domain, request.text, request.start)
         if request.start is not None:
-            asked, mentioned = lexicon.clause(_without_rules(request))
-            (answer,) = yield [self._messages(asked)]
-            goal = lexicon.read_clause(answer.split(), mentioned, self._shield)
-            return answer if goal is None else lexicon.problem(sorted(request.start.init), goal)
-        told = halves(_without_rules(request) if self._strict else request.text)
+            raise SafegenError(
+                'this model translates descriptions without an observed world: start the planner '
+                'with models/safegen-requests for others (its parameter translator)',
+                ErrorCode.TRANSLATION_FAILED,
+            )
+        told = halves(request.text)
         if told is None:
             raise SafegenError(
                 'the model that translates needs to be told what there is: give the observed world '
                 f'(--start), or a description with the parts {START.strip()!r} and {END.strip()!r}',
                 ErrorCode.TRANSLATION_FAILED,
             )
+        if self._strict:
+            _refuse_rules(request.text)
+        lexicon = TranslatorWords.of(request.domain, request.text)
         asked_of = [[lexicon.clause(clause) for clause in clauses(half)] for half in told]
         answers = yield [self._messages(asked) for each in asked_of for asked, _ in each]
         rest = iter(answers)
@@ -172,23 +175,15 @@ class WordTranslation:
         return found
 
 
-def _without_rules(request: Request) -> str:
-    """The task, without the rules that were read; raises where one was not.
-
-    The small translator writes goals alone, and would leave it out.
-    """
-    text = request.text if request.rest is None else request.rest
-    # A summary may say that things are as before, or that they are not alike.
-    harmless = () if request.start is not None else ('not', 'before')
-    left = [word for word in _RULE_WORDS.findall(spelt_out(text)) if word not in harmless]
-    if not left:
-        return text
-    raise SafegenError(
-        f'the words with {left[0]!r} are not a rule that can be read, and the translating model '
-        'understands no rules: write a separate sentence in the words of docs/constraints.md, '
-        'or PDDL (--constraints)',
-        ErrorCode.TRANSLATION_FAILED,
-    )
+def _refuse_rules(text: str) -> None:
+    """Refuses a description with a rule: the small translator writes goals alone, and drops it."""
+    rule = _RULE_WORDS.search(spelt_out(text))
+    if rule is not None:
+        raise SafegenError(
+            f'the translating model understands no rules, such as the words with {rule[0]!r}: '
+            'give them as PDDL (--constraints)',
+            ErrorCode.TRANSLATION_FAILED,
+        )
 
 
 def _user(text: str) -> Message:

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and problems in the words that a small translator reads and writes.
+"""Descriptions and problems in the words that a small translator reads and writes.
 
 A description is put to it in pieces. A clause is asked alone, with its objects numbered in order of
 their mention, so that all clauses of a kind are one question. The prompt lists the predicates of
@@ -10,7 +10,7 @@ with the numbers of objects, under the numbers in their names.
     clause on / object object ; ... request x1 rests on x2                     on x1 x2
     objects 3 end all blocks form a single tower                       on table n3 on n2 n3 ...
 
-The model does not choose the objects: their names say them, or they were observed.
+The model does not choose the objects: their names say them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from safegen_ros.pddl.model import Atom, Domain, Problem
+from safegen_ros.pddl.model import Atom, Domain
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.tasks.planetarium.descriptions import END, START
 
@@ -30,7 +30,7 @@ OBJECTS, BEGIN, AIM = 'objects', 'start', 'end'
 WHOLE = 'whole'
 """The answer to a clause that cannot be understood alone."""
 ALL = 'all'
-"""Stands for every object, in an answer to a clause."""
+"""Stands for every object, in an answer to a clause; the weights were trained on requests, too."""
 
 LISTED = 'listed'
 """Stands for an initial state that is listed atom by atom."""
@@ -50,43 +50,34 @@ _SHORT = (
 
 @dataclass(frozen=True)
 class TranslatorWords:
-    """What the words of a request stand for.
+    """What the words of a description stand for.
 
     Attributes:
-        objects: the names of every kind, or of every type where the objects were observed.
-        observed: whether they were.
+        objects: the names of every kind.
     """
 
     domain: Domain
     objects: Mapping[str, Sequence[str]]
-    observed: bool
 
     @classmethod
-    def of(cls, domain: Domain, text: str, start: Problem | None = None) -> TranslatorWords:
-        """The lexicon of a request.
+    def of(cls, domain: Domain, text: str) -> TranslatorWords:
+        """The lexicon of a description.
 
-        Args:
-            text: the request; where nothing was observed, the names in it are letters with a
-                number, and there are all objects up to the greatest number.
-            start: the observed facts.
+        Names are letters with a number; there are all objects up to the greatest number.
         """
-        found: dict[str, list[str]] = {}
-        if start is not None:
-            for name, kind in start.objects.items():
-                found.setdefault(kind, []).append(name)
-            return cls(domain, found, True)
         counts: dict[str, int] = {}
         for kind, number in _NAME.findall(text.lower()):
             counts[kind] = max(counts.get(kind, 0), min(int(number), MOST_OF_A_KIND))
-        for kind, count in counts.items():
-            found[kind] = [f'{kind}{n}' for n in range(1, count + 1)]
-        return cls(domain, found, False)
+        return cls(
+            domain,
+            {kind: [f'{kind}{n}' for n in range(1, count + 1)] for kind, count in counts.items()},
+        )
 
     def clause(self, text: str) -> tuple[list[str], list[str]]:
         """The words that ask for a clause alone, and the objects in the order of their mention."""
         mentioned: dict[str, str] = {}
         told = []
-        for piece in self._pieces(text):
+        for piece in _pieces(text):
             if piece in self.kinds:
                 number = mentioned.setdefault(piece, f'x{len(mentioned) + 1}')
                 told += [self.kinds[piece], number] if self.several else [number]
@@ -114,7 +105,7 @@ class TranslatorWords:
 
     def clause_answer(self, atoms: Iterable[Atom], mentioned: Sequence[str]) -> list[str]:
         """The right answer to a clause."""
-        names = {name: f'x{n}' for n, name in enumerate(mentioned, start=1)} | {ALL: ALL}
+        names = {name: f'x{n}' for n, name in enumerate(mentioned, start=1)}
         return list(self._words(atoms, names)) or [WHOLE]
 
     def half_answer(self, atoms: Iterable[Atom]) -> list[str]:
@@ -181,10 +172,10 @@ class TranslatorWords:
                 joined.append(word)
         return self._read(joined, {number: name for name, number in self._numbers.items()})
 
-    def problem(self, init: Iterable[Atom], goal: Iterable[Atom], name: str = 'request') -> str:
+    def problem(self, init: Iterable[Atom], goal: Iterable[Atom]) -> str:
         """The PDDL of a problem, in which names say what objects are where they can."""
         named = (a for k, names in self.objects.items() for a in ((k, n) for n in names))
-        every = [*([] if self.observed else filter(self._named_by, named)), *init]
+        every = [*filter(self._named_by, named), *init]
         typed = bool(self.domain.types)
         objects = ' '.join(
             f'{own} - {kind}' if typed else own
@@ -193,9 +184,9 @@ class TranslatorWords:
         )
         told = (' '.join(map(atom_text, atoms)) for atoms in (every, goal))
         return (
-            '(define (problem {}) (:domain {})\n  (:objects {})\n  (:init {})\n'
+            '(define (problem request) (:domain {})\n  (:objects {})\n  (:init {})\n'
             '  (:goal (and {})))\n'
-        ).format(name, self.domain.name, objects, *told)
+        ).format(self.domain.name, objects, *told)
 
     @property
     def several(self) -> bool:
@@ -234,16 +225,8 @@ class TranslatorWords:
         name = _NAME.fullmatch(atom[1]) if len(atom) == 2 else None
         return name is not None and name[1] == atom[0] in self.domain.predicates
 
-    def _pieces(self, text: str) -> list[str]:
-        """The words, names and marks of a text; names are those of objects as they are."""
-        names = {name.lower(): name for name in self.kinds}
-        known = '|'.join(sorted(map(re.escape, names), key=len, reverse=True))
-        pieces = rf'\b(?:{known})\b|{_PIECE.pattern}' if known else _PIECE
-        found = re.findall(pieces, spelt_out(text))
-        return [names.get(piece, piece) for piece in found]
-
     def _numbered(self, text: str) -> Iterator[str]:
-        for piece in self._pieces(text):
+        for piece in _pieces(text):
             yield from self._numbers.get(piece, piece).split()
 
     def _words(self, atoms: Iterable[Atom], names: Mapping[str, str]) -> Iterator[str]:
@@ -278,6 +261,11 @@ class TranslatorWords:
                 return None
             found.append((name, *(names.get(word, word) for word in own)))
         return found or None
+
+
+def _pieces(text: str) -> list[str]:
+    """The words, names and marks of a text."""
+    return _PIECE.findall(spelt_out(text))
 
 
 def spelt_out(text: str) -> str:
