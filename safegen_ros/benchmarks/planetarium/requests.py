@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -12,9 +13,10 @@ from pathlib import Path
 from safegen_ros.datasets.files import DatasetError, read_lines
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.pddl.model import AtomFormula
+from safegen_ros.pddl.model import AtomFormula, Domain, Problem
+from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.text_files import read_text
-from safegen_ros.pddl.writer import atom_text
+from safegen_ros.pddl.writer import atom_text, constraint_text
 from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import TranslationStyle
@@ -40,18 +42,20 @@ class WrittenRequest:
         world: the name of a problem, without `.pddl`, in the folder of the file.
         start: the text of that problem.
         goal: the atoms that are meant.
-        ruled: whether it has a rule.
+        rules: ways to write its rule in PDDL3; none where it has no rule.
     """
 
     text: str
     world: str
     start: str
     goal: frozenset[str]
-    ruled: bool
+    rules: tuple[str, ...]
 
 
 def written_requests(file: Path) -> Iterator[WrittenRequest]:
-    """The requests of a file: JSON lines with `request`, `goal`, `rule`, and `world` if not blocks.
+    """The requests of a file: JSON lines with `request`, `goal`, and `world` if not blocks.
+
+    The rule of one is in `pddl`, in all ways in which it may be written.
 
     Raises:
         DatasetError: a line is not a request, or a file cannot be read.
@@ -59,22 +63,24 @@ def written_requests(file: Path) -> Iterator[WrittenRequest]:
     for values, place in read_lines(file):
         try:
             world = str(values.get('world', _WORLD))
-            text, goal, ruled = str(values['request']), values['goal'], bool(values['rule'])
+            text, goal = str(values['request']), frozenset(map(str, values['goal']))
+            rules = tuple(map(str, values.get('pddl', ())))
         except (KeyError, AttributeError, TypeError) as error:
             raise DatasetError(
-                f'{place}: is not a request: write an object with request, goal and rule'
+                f'{place}: is not a request: write an object with request and goal'
             ) from error
+        if values.get('rule') and not rules:
+            raise DatasetError(
+                f'{place}: has a rule in words alone: write it in PDDL3 as pddl, too'
+            )
         start = read_text(file.parent / f'{world}.pddl', 'problem')
-        yield WrittenRequest(text, world, start, frozenset(map(str, goal)), ruled)
+        yield WrittenRequest(text, world, start, goal, rules)
 
 
 def understood(
     asked: WrittenRequest, backend: Backend, style: TranslationStyle, seed: int, readings: int
 ) -> tuple[RequestOutcome, str]:
-    """What became of a request, and its meaning or the reason.
-
-    A rule is written in words, so the comparison is only whether there is one.
-    """
+    """What became of a request, and its meaning or the reason."""
     sampling = Sampling(temperature=0.6, top_p=0.9, max_new_tokens=_MOST_TOKENS, seed=seed)
     try:
         request = read_request(asked.text, start=asked.start)
@@ -84,10 +90,20 @@ def understood(
     if isinstance(found, Question):
         return RequestOutcome.ASKED_BACK, ' '.join(found.text.split())
     goal = set(_atoms(found.problem.goal_conjuncts()))
-    ruled = bool(found.problem.constraints)
-    right = goal == asked.goal and ruled == asked.ruled
-    meaning = ' '.join(sorted(goal)) + (', with rules' if ruled else '')
+    meant = [_rules(_ruled(asked.start, rule, request.domain)) for rule in asked.rules] or [[]]
+    right = goal == asked.goal and _rules(found.problem) in meant
+    meaning = ' '.join([*sorted(goal), *map(constraint_text, found.problem.constraints)])
     return RequestOutcome.RIGHT if right else RequestOutcome.WRONG, meaning
+
+
+def _ruled(start: str, rule: str, domain: Domain) -> Problem:
+    text = f'{start.rstrip()[:-1]}(:constraints {rule}))'
+    return read_problem(text, domain, '<rule>')
+
+
+def _rules(problem: Problem) -> list[str]:
+    """Its rules, whatever their variables are called."""
+    return sorted(re.sub(r'\?[\w-]+', '?', constraint_text(rule)) for rule in problem.constraints)
 
 
 def _atoms(goal: Sequence[object]) -> Iterator[str]:

@@ -3,9 +3,10 @@
 """Checks that a reading leaves out no part of its request that a rule can find.
 
 A model that drops half a sentence writes a problem that is right in itself. The words of the
-request decide: each object that they name must be in the goal or in a constraint, each number must
-be that of something, and `never`, `not`, `before` and their like need a constraint about the same
-objects. What is understood wrongly, but wholly, is for the person who confirms the reading.
+request decide: each object that they name must be in the goal or in a constraint, unless it says
+where another one is now (`the cars at l1`); each number must be that of something; and `never`,
+`not`, `before` and their like need a constraint about the same objects. What is understood wrongly,
+but wholly, is for the person who confirms the reading.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from safegen_ros.pddl.model import (
     terms_of,
     walk,
 )
+from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.tasks.planetarium.request import Request
 
 _IN_TIME = (
@@ -42,6 +44,19 @@ _EMPHASIS = re.compile(
     r'time|point|whatsoever|absolutely|really|please|i|mean|it|under|circumstances|and|really)\b)+'
 )
 """A part that stresses the rule before it: 'not even for a second'."""
+_IDLE = re.compile(
+    r"\b(?:(?:do|does|did|need|must)(?:n't| not)|dont|never|without|couldn't|could not)\s+"
+    r'(?:(?:you|really|even)\s+)*'
+    r'(?:care|mind|worry|worrying|matter|forget|hesitate|bother|drop it)\b|'
+    r"\b(?:because|since|otherwise|or else)\b(?![^.;,]*\b(?:never|always|must|may|can|can't|should|"
+    r'could|allowed|cannot)\b)[^.;,]*|\buntil i (?:say|tell)\b'
+)
+"""What sounds like a rule and is none."""
+_STANDS = (
+    'is|are|was|lies|lie|sits|stands|lying|sitting|standing|resting|waiting|parked|located|now|'
+    'currently|presently|moment|that|which|what|whatever|everything|all|one|ones|thing|those'
+)
+_BY_PLACE = 'at|in|on|upon|from|standing|lying|waiting|sitting|resting|that|which|who|of'
 _COUNTS = {
     'two': 2, 'three': 3, 'four': 4, 'five': 5, 'six': 6, 'seven': 7, 'eight': 8, 'nine': 9,
     'ten': 10, 'eleven': 11, 'twelve': 12,
@@ -61,7 +76,7 @@ def left_out(request: Request, problem: Problem) -> str:
 
     The problem is as the model wrote it, without the constraints that hold in any case.
     """
-    text = (request.text if request.rest is None else request.rest).lower()
+    text = _IDLE.sub(' ', (request.text if request.rest is None else request.rest).lower())
     used = set(_named((problem.goal,), problem))
     for each in problem.constraints:
         used |= _of(each, problem)
@@ -71,29 +86,52 @@ def left_out(request: Request, problem: Problem) -> str:
         if named:
             return f'the request names {named[0]!r}, which is not an object of it'
         return _rule_left_out(text, problem, ('not', 'before', 'except', 'while', 'after'))
+    things = NounPhrases(problem, lexicon(problem.domain))
     for name in _names(text, problem.objects):
-        if name not in used:
+        if name not in used | _alone(things) and not _tells_where(text, name, things, used):
             return f'the request names {name!r}, which is in no goal and no constraint of it'
     return (
-        _kind_left_out(text, problem, used)
+        _kind_left_out(text, things, used)
         or _number_left_out(text, problem, used)
         or _rule_left_out(text, problem, ruled=bool(request.constraints))
     )
 
 
-def _kind_left_out(text: str, problem: Problem, used: set[str]) -> str:
+def _alone(things: NounPhrases) -> set[str]:
+    """Who acts, where there is only one."""
+    doing = ' '.join(lexicon(things.problem.domain).agents)
+    acting = {word: things.members(noun) for word, noun in things.nouns.items() if word in doing}
+    return {members[0] for members in acting.values() if len(members) == 1}
+
+
+def _tells_where(text: str, name: str, things: NounPhrases, used: set[str]) -> bool:
+    """Whether an object only says where one that is used is now, as in 'the cars at l1'."""
+    now = things.problem
+    changing = changed_predicates(now)
+    if not any(a[0] in changing and name in a[1:] and used & {*a[1:]} for a in now.init):
+        return False
+    nouns = '|'.join(map(re.escape, things.nouns))
+    at = rf'(?:from|off|out of|where|(?:{_STANDS}|{nouns})\s+(?:at|in|on|upon))\s+'
+    told = re.sub(rf'\b{at}(?:the\s+)?(?:(?:{nouns})\s+)?{re.escape(name)}(?![\w-])', '', text)
+    return name not in _names(told, [name])
+
+
+def _kind_left_out(text: str, things: NounPhrases, used: set[str]) -> str:
     """The noun in a text of whose kind nothing is used, or not everything where all is said."""
-    words = lexicon(problem.domain)
-    things = NounPhrases(problem, words)
-    doing = ' '.join(words.agents)
+    doing = ' '.join(lexicon(things.problem.domain).agents)
     for word, noun in things.nouns.items():
         members = set(things.members(noun))
         if word in ('object', 'objects') or word in doing or not members:
             continue
-        found = re.search(rf'(?<![\w-])((?:all|every|each)\s+(?:of\s+)?(?:the\s+)?)?{word}\b', text)
-        if found and not (members <= used if found[1] else members & used):
+        called = rf'(?:^|[.!?;]\s*)(?:(?:hey|hi|hello|ok|okay|dear|now),?\s+)*{word}\s*[,!]'
+        found = re.search(
+            rf'(?<![\w-])((?:all|every|each)\s+(?:of\s+)?(?:the\s+)?)?{word}\b'
+            rf'(\s+(?:{_BY_PLACE})\b)?',
+            re.sub(called, ' ', text),
+        )
+        if found and not (members <= used if found[1] and not found[2] else members & used):
             return f'the request says {found[0]!r}, and no goal or constraint of it names ' + (
-                f'{min(members - used)!r}' if found[1] else 'one'
+                f'{min(members - used)!r}' if found[1] and not found[2] else 'one'
             )
     return ''
 

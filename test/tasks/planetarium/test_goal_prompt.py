@@ -116,9 +116,64 @@ def test_written_requests_are_judged(tmp_path: Path) -> None:
     assert understood(asked[0], unsure, GoalTranslation(), 0, 2)[0] == RequestOutcome.ASKED_BACK
     mute = ScriptedAnswers(*[''] * 6)
     assert understood(asked[0], mute, GoalTranslation(), 0, 2)[0] == RequestOutcome.REFUSED
-    (tmp_path / 'bad.jsonl').write_text('{"request": "x"}\n', encoding='utf-8')
-    with pytest.raises(DatasetError, match='is not a request'):
-        list(written_requests(tmp_path / 'bad.jsonl'))
+    bad = tmp_path / 'bad.jsonl'
+    for line, said in (
+        ('{"request": "x"}', 'is not a request'),
+        ('{"request": "x", "goal": [], "rule": "never"}', 'in words alone'),
+    ):
+        bad.write_text(f'{line}\n', encoding='utf-8')
+        with pytest.raises(DatasetError, match=said):
+            list(written_requests(bad))
+
+
+@pytest.mark.parametrize(
+    ('rule', 'became'),
+    [
+        ('(always (on b5 b4))', RequestOutcome.RIGHT),
+        ('(always (not (on b4 b5)))', RequestOutcome.WRONG),
+        ('(always (on b5 b4)) (always (not (holding b1)))', RequestOutcome.WRONG),
+        ('(always (not (exists (?any) (holding ?any))))', RequestOutcome.REFUSED),
+    ],
+)
+def test_the_rule_of_a_written_request_is_judged(rule: str, became: RequestOutcome) -> None:
+    asked = list(written_requests(DATA / 'second.jsonl'))[15]
+    answer = ScriptedAnswers(*[f'{" ".join(asked.goal)}\n{rule}'] * 6)
+    assert understood(asked, answer, GoalTranslation(), 0, 2)[0] == became
+
+
+@pytest.mark.parametrize(
+    ('world', 'text', 'answer', 'left_out'),
+    [
+        ('ferry', 'Take the cars at l1 over to l2.', '(at c1 l2) (at c2 l2)', ''),
+        ('ferry', 'Take the cars at l1 over to l2.', '(at-ferry l2)', 'l1'),
+        ('ferry', 'Take every car that is at l1 to l2.', '(at c1 l2) (at c2 l2)', ''),
+        ('ferry', 'Take every car to l2.', '(at c1 l2) (at c2 l2)', 'c3'),
+        ('ferry', 'c1 goes from l1 to l3', '(at c1 l3)', ''),
+        ('ferry', 'c1 goes to l3 and the ferry to l1', '(at c1 l3)', 'l1'),
+        ('blocks', 'Put whatever is on b4 on b2.', '(on b5 b2)', ''),
+        ('blocks', 'Put b5 on b4.', '(clear b5)', 'b4'),
+        ('blocks', 'Put b5 on b2, I do not care how.', '(on b5 b2)', ''),
+        ('blocks', 'Put b5 on b2 since b4 is mine.', '(on b5 b2)', ''),
+        ('blocks', 'Put b5 on b2, since b1 must not be held.', '(on b5 b2)', 'b1'),
+        ('spanner', 'Bob, tighten nut1!', '(tightened nut1)', ''),
+        ('spanner', 'Bob should be at the gate.', '(tightened nut1)', 'gate'),
+        ('grippers', 'Robots! ball1 to room2!', '(at ball1 room2)', ''),
+        ('grippers', 'Let both robots go to room2.', '(at ball1 room2)', 'robots'),
+        ('grippers', 'robot1, take ball1 to room2', '(at ball1 room2)', 'robot1'),
+    ],
+)
+def test_a_part_may_be_left_out_where_it_asks_for_nothing(
+    world: str, text: str, answer: str, left_out: str
+) -> None:
+    request = read_request(text, start=(DATA / f'{world}.pddl').read_text(encoding='utf-8'))
+    model = ScriptedAnswers(*[answer] * 6)
+    if left_out:
+        with pytest.raises(SafegenError, match=left_out):
+            translate(request, model, Sampling(), style=GoalTranslation())
+    else:
+        assert isinstance(
+            translate(request, model, Sampling(), style=GoalTranslation()), Translation
+        )
 
 
 def test_a_file_without_requests_is_an_error(tmp_path: Path) -> None:
