@@ -66,10 +66,11 @@ def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], l
         else:
             text += rng.choice(phrases()['rule-joints']) + told
         said[rule] = None
-    if rng.random() < 0.1:
-        text = f'{rng.choice(phrases()["lead"])} {text}'
-    if rng.random() < 0.12:
-        text += rng.choice(phrases()['trail'])
+    anything = speech.name(rng.choice([name for names in scene.objects.values() for name in names]))
+    if rng.random() < 0.15:
+        text = f'{rng.choice(phrases()["lead"]).format(anything)} {text}'
+    if rng.random() < 0.15:
+        text += rng.choice(phrases()['trail']).format(anything)
     return _written(rng, text), wishes.goal, list(said)
 
 

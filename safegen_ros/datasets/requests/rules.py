@@ -113,6 +113,10 @@ class SpokenRules:
         if not able:
             return _NONE
         atom = self._rng.choice(able)
+        leaving = scene.facts[atom[0]].phrases.get('leaving')
+        if leaving and self._rng.random() < 0.4:
+            told = self._rng.choice(leaving).format(*self._names(atom))
+            return told, f'(always {atom_text(atom)})'
         told = self._speech.state(scene.facts[atom[0]], self._names(atom), phrases()['kept'])
         return f'{told} {self._rng.choice(phrases()["lasting"])}', f'(always {atom_text(atom)})'
 
@@ -123,13 +127,19 @@ class SpokenRules:
         if not wanted:
             return _NONE
         late = rng.choice(wanted)
-        if rng.random() < 0.6:
+        if rng.random() < 0.7:
             early: Atom | None = rng.choice(wanted)
         else:
             early = self._other(rng.choice([*facts.values()]))
+        if self._scene.ruled and rng.random() < 0.3:
+            return self._deed_after(rng.choice(wanted))
         if early is None or early == late:
             return _NONE
         first, then = facts[early[0]], facts[late[0]]
+        if early in wanted and first is then and early[1] != late[1] and rng.random() < 0.6:
+            told = chosen(rng, phrases()['order-names'])
+            told = told.format(self._speech.name(early[1]), self._speech.name(late[1]))
+            return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
         told = str(rng.choice(phrases()['order'])).format(
             f0=speech.state(first, self._names(early), [('is', '')]),
             m0=speech.state(first, self._names(early), [('must be', ''), ('has to be', '')]),
@@ -137,6 +147,26 @@ class SpokenRules:
             f1=speech.state(then, self._names(late), [('is', ''), ('may be', '')]),
             g1=speech.state(then, self._names(late), [('is', '')]),
             d1=speech.deed(then, self._names(late)),
+        )
+        return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
+
+    def _deed_after(self, early: Atom) -> SpokenRule:
+        """A deed that nobody asks for, only after a fact."""
+        rng, speech, scene = self._rng, self._speech, self._scene
+        able = [each for each in scene.ruled if 'all' not in each]
+        if not able:
+            return _NONE
+        ruled = rng.choice(able)
+        takes = scene.facts[ruled['fact']].takes
+        late = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+        if late in scene.now or late in self._wishes.goal or late[-1] in early:
+            return _NONE
+        first = scene.facts[early[0]]
+        told = str(rng.choice(phrases()['order-deeds'])).format(
+            f0=speech.state(first, self._names(early), [('is', '')]),
+            m0=speech.state(first, self._names(early), [('must be', ''), ('has to be', '')]),
+            d0=speech.deed(first, self._names(early)),
+            d1=chosen(rng, ruled['deeds']).format(*self._names(late)),
         )
         return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
 

@@ -20,7 +20,7 @@ from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.kit import SizeError
 from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
 
-_OURS = 0.65  # share of the scenes that are of our domains
+_OURS = 0.75  # share of the scenes that are of our domains
 _OWN_NAMES = 0.5  # share of those that keep the names of the generators
 _STEMS = ('a', 'x', 'obj', 'item', 'o', 'k', 'm', 'n', 'p', 'q')
 _LETTERS = 'bcdefghjklmnopqrstuvwxyz'
@@ -54,6 +54,7 @@ class RequestScene:
         nouns: words for one of a kind.
         now: what is true.
         ruled: phrases that forbid a fact.
+        pairs: phrases for several facts of the same objects.
         typed: whether the kinds are types.
         blocks: whether the objects are stacked.
     """
@@ -64,6 +65,7 @@ class RequestScene:
     nouns: dict[str, list[str]]
     now: frozenset[Atom]
     ruled: list[Mapping[str, Any]]
+    pairs: Sequence[Mapping[str, Any]] = ()
     typed: bool = True
     blocks: bool = False
 
@@ -102,6 +104,7 @@ def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
         {kind: words.split('/') for kind, words in world['kinds'].items()},
         frozenset((atom[0], *(names[n] for n in atom[1:])) for atom in now),
         list(world['ruled'].values()),
+        world['pairs'],
         bool(problem.domain.types),
         kit.name == 'blocksworld',
     )

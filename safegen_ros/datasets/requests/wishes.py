@@ -18,6 +18,7 @@ _ALREADY = 0.1  # share of the facts that are true and asked for all the same
 _TALLEST = 6
 _ANEW = 0.04  # share of the wishes that take the place of another one
 _IT = ('it', 'it', 'that', 'that one')
+_COUNTS = ('two', 'three', 'four', 'five', 'ones')
 
 
 class Wishes:
@@ -32,6 +33,7 @@ class Wishes:
         self._speech = speech
         self._rng, self._scene = speech.rng, speech.scene
         self._busy: set[str] = set()  # objects of which something is wanted
+        self._settled: set[tuple[str, str]] = set()  # what is, of which object
         self._below: set[str] = set()  # blocks that something is to stand on
         self._last = ''  # the object that 'it' is
 
@@ -45,9 +47,11 @@ class Wishes:
         shape = self._rng.random()
         if self._scene.blocks and not self.goal and shape < 0.3:
             return self._tower() if shape < 0.25 else self._spread()
-        if shape > 0.95:
+        if shape > 0.93:
             return self._swapped()
-        return self._several() if shape > 0.75 else self._single()
+        if shape > 0.75:
+            return self._several()
+        return self._pair() if shape > 0.6 and self._scene.pairs else self._single()
 
     def _single(self) -> str:
         rng = self._rng
@@ -106,16 +110,19 @@ class Wishes:
 
     def _free(self, fact: AskedFact, atom: Atom) -> bool:
         """Whether a fact can be wanted beside the others."""
-        if atom[1] in self._busy or len({*atom[1:]}) < len(atom) - 1:
+        if self._settles(fact, atom) & self._settled or len({*atom[1:]}) < len(atom) - 1:
             return False
         if fact.phrases.get('only') and any(other[0] == fact.name for other in self.goal):
             return False
-        if len(atom) == 4 and atom[2] in self._busy:
-            return False
+        if len(atom) == 4:
+            hands = {other[1:] for other in self._scene.now if other[0] == 'free'}
+            return (atom[1], atom[3]) in hands
         if not self._scene.blocks:
             return True
         if fact.name != 'on':
-            return fact.name == 'on-table' or atom[1] not in self._below
+            other = {'clear': 'holding', 'holding': 'clear'}.get(fact.name, '')
+            free = (other, atom[1]) not in self.goal and atom[1] not in self._below
+            return fact.name == 'on-table' or free
         under = {other[1]: other[2] for other in self.goal if other[0] == 'on'}
         bottom = atom[2]
         while bottom in under:
@@ -123,51 +130,98 @@ class Wishes:
         bare = {other[1] for other in self.goal if other[0] in ('clear', 'holding')}
         return bottom != atom[1] and atom[2] not in self._below | bare
 
+    def _settles(self, fact: AskedFact, atom: Atom) -> set[tuple[str, str]]:
+        """What a fact says of which of its objects."""
+        about = (str(fact.phrases.get('slot', 'place')), atom[int(fact.phrases.get('about', 1))])
+        return {about, ('hand', atom[3])} if len(atom) == 4 else {about}
+
     def _want(self, atom: Atom) -> None:
+        fact = self._scene.facts[atom[0]]
         self.goal.append(atom)
-        self._busy.add(atom[1])
-        if len(atom) == 4:  # a robot carries something
-            self._busy.add(atom[2])
+        self._settled |= self._settles(fact, atom)
+        self._busy |= {atom[1], atom[fact.phrases.get('about', 1)]}
         if self._scene.blocks and atom[0] == 'on':
             self._below.add(atom[2])
+
+    def _pair(self) -> str:
+        """Several facts of the same objects in one sentence."""
+        rng, scene = self._rng, self._scene
+        pair = rng.choice(scene.pairs)
+        pools = [scene.objects.get(kind, []) for kind in pair['takes']]
+        if not all(pools) or self._below:
+            return ''
+        for _ in range(_TRIES):
+            names = list(map(rng.choice, pools))
+            atoms = [(fact, *(names[place] for place in places)) for fact, *places in pair['facts']]
+            apart = len({*names}) == len(names) or pair['takes'].count('location') > 1
+            apart = apart or pair['takes'].count('room') > 1
+            if apart and self._fit(atoms):
+                break
+        else:
+            return ''
+        for atom in atoms:
+            self._want(atom)
+        self._last = names[0]
+        words = [self._speech.name(name, referred=len(names) < 4) for name in names]
+        for atom, (_, *places) in zip(atoms, pair['facts'], strict=True):
+            if len(atom) == 4:
+                words[places[2]] = self._speech.hand(atom[3], atom[1])
+        return self._speech.wish(AskedFact('', tuple(pair['takes']), pair), words)
+
+    def _fit(self, atoms: Sequence[Atom]) -> bool:
+        """Whether facts can be wanted together, and are not all true."""
+        facts = [self._scene.facts[atom[0]] for atom in atoms]
+        settled = [self._settles(fact, atom) for fact, atom in zip(facts, atoms, strict=True)]
+        return (
+            all(map(self._free, facts, atoms))
+            and len(set[tuple[str, str]]().union(*settled)) == sum(map(len, settled))
+            and not {*atoms} <= self._scene.now
+        )
 
     def _several(self) -> str:
         """The same of several objects."""
         rng, scene = self._rng, self._scene
         fact = rng.choice([*scene.facts.values()])
-        if fact.phrases.get('only') or (scene.blocks and fact.name == 'on'):
+        if fact.phrases.get('only') or len(fact.takes) > 2 or (scene.blocks and fact.name == 'on'):
             return ''
         pools = [scene.objects.get(kind, []) for kind in fact.takes]
-        if not all(pools) or len(pools[0]) < 2:
+        about = fact.phrases.get('about', 1) - 1
+        if not all(pools) or len(pools[about]) < 2:
             return ''
-        others = [rng.choice(pool) for pool in pools[1:]]
-        members, told = self._group(fact, pools[0], others)
+        atom = (fact.name, *map(rng.choice, pools))
+        members, told = self._group(fact, atom, about)
         if not members:
             return ''
+        words = [self._speech.name(name, referred=True) for name in atom[1:]]
+        words[about] = told
         for member in members:
-            self._want((fact.name, member, *others))
-        several = len(members) > 1 and not re.match('every|each|what|the whole', told)
-        words = [told, *(self._speech.name(name, referred=True) for name in others)]
+            self._want(_with(atom, about, member))
+        several = not about and len(members) > 1
+        several = several and not re.match('every|each|what|the whole', told)
         return self._speech.wish(fact, words, several=several)
 
-    def _group(
-        self, fact: AskedFact, pool: Sequence[str], others: Sequence[str]
-    ) -> tuple[Sequence[str], str]:
-        """Objects of a kind, and how they are called together; none where chance has found none."""
+    def _group(self, fact: AskedFact, atom: Atom, about: int) -> tuple[Sequence[str], str]:
+        """Objects of a kind, and how they are called together; none where chance has found none.
+
+        Args:
+            about: the argument of the atom that they take the place of.
+        """
         rng, scene = self._rng, self._scene
-        free = [name for name in pool if self._free(fact, (fact.name, name, *others))]
-        noun, shape = rng.choice(scene.nouns[fact.takes[0]]), rng.random()
+        pool = scene.objects[fact.takes[about]]
+        others = [name for name in atom[1:] if name != atom[about + 1]]
+        free = [name for name in pool if self._free(fact, _with(atom, about, name))]
+        noun, shape = rng.choice(scene.nouns[fact.takes[about]]), rng.random()
         if shape < 0.3 and len(free) == len(pool) and (fact.name != 'clear' or not scene.blocks):
             kinds = {other.takes[0] for other in scene.facts.values()}
             fit = [each for each in phrases()['everything'] if 'KIND' in each or len(kinds) == 1]
             called = str(rng.choice(fit)).replace('KIND', noun)
             return pool, f'both {noun}s' if len(pool) == 2 and rng.random() < 0.5 else called
         if shape < 0.45:
-            asked = {atom[1] for atom in self.goal}
-            if 1 < len(free) < len(pool) and {*pool} - asked == {*free}:
-                return free, rng.choice(phrases()['rest']).replace('KIND', noun)
+            if 1 < len(free) < len(pool) and {*pool} - self._busy == {*free}:
+                told = str(rng.choice(phrases()['rest'])).replace('KIND', noun)
+                return free, told.replace('COUNT', _COUNTS[min(len(free), 6) - 2])
             return [], ''
-        if shape < 0.7 and 'set0' in fact.phrases:
+        if shape < 0.7 and not about and 'set0' in fact.phrases:
             place = rng.choice(scene.objects[fact.takes[1]])
             there = [name for name in pool if (fact.name, name, place) in scene.now]
             told = chosen(rng, fact.phrases['set0']).format('', self._speech.name(place))
@@ -200,9 +254,13 @@ class Wishes:
             t=rng.choice((' on the table', ' standing on the table')) if table else '',
             chain=on.join(called[1:]),
         )
-        if not table and rng.random() < 0.1:
+        if not table and rng.random() < 0.25:
             table = True
-            text += f', with {self._speech.name(some[0])} on the table'
+            below = self._speech.name(some[0])
+            text += rng.choice((
+                f', with {below} on the table', f', {below} standing on the table',
+                f', whereby {below} is to stand on the table', f', and {below} is on the table',
+            ))  # fmt: skip
         if table:
             self._want(('on-table', some[0]))
         for under, over in pairwise(some):
@@ -216,3 +274,8 @@ class Wishes:
         for name in self._scene.objects['object']:
             self._want(('on-table', name))
         return str(self._rng.choice(phrases()['spread']))
+
+
+def _with(atom: Atom, place: int, name: str) -> Atom:
+    """An atom with another argument, counted from 0."""
+    return (*atom[: place + 1], name, *atom[place + 2 :])

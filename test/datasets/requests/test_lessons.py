@@ -102,7 +102,8 @@ def test_what_is_wanted_of_blocks_can_be_true_at_once() -> None:
 
 @pytest.mark.parametrize('world', sorted(phrases()['worlds']))
 def test_phrases_name_the_arguments_of_their_facts(world: str) -> None:
-    for fact in phrases()['worlds'][world]['facts'].values():
+    of = phrases()['worlds'][world]
+    for fact in (*of['facts'].values(), *of.get('pairs', ())):
         every = {f'{{{n}}}' for n in range(len(fact['takes']))}
         for kind in ('deeds', 'states', 'plain'):
             for phrase in fact[kind]:
