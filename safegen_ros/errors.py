@@ -7,13 +7,14 @@ client knows from the number which part refused.
 
     SafegenError
       BackendError
-      BringupError
       Canceled
       RobotError
       TextError
         PddlError
           PddlErrors
         PlanFormatError
+      UsageError
+        BringupError
 
 The rooms add their own subclasses.
 """
@@ -240,5 +241,9 @@ class RobotError(SafegenError):
         super().__init__(message, code)
 
 
-class BringupError(SafegenError):
+class UsageError(SafegenError):
+    """An argument, or a file that it names, that cannot be used; nothing was started."""
+
+
+class BringupError(UsageError):
     """An argument, profile or file of the bring-up that is wrong; nothing was started."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import UsageError
 
 PACKAGE = 'safegen_ros'
 
@@ -20,7 +20,7 @@ LOG_DIRS = 50
 """Logs of stacks that are kept."""
 
 
-class DataNotFoundError(SafegenError):
+class DataNotFoundError(UsageError):
     """A file or folder of the package that is in none of the places where it may be."""
 
 
@@ -83,12 +83,9 @@ def data_path(name: str | Path) -> Path:
             return candidate.resolve()
     others = ', '.join(dict.fromkeys(str(each) for each in candidates if each != wanted))
     looked = f' (looked at: {others})' if others else ''
-    cure = (
-        ': install the package safegen_ros_models'
-        if str(name).startswith('models/safegen-')
-        else ''
-    )
-    raise DataNotFoundError(f'{name} does not exist{looked}{cure}')
+    shipped = str(name).startswith('models/safegen-')
+    cure = 'install the package safegen_ros_models' if shipped else 'check the path'
+    raise DataNotFoundError(f'{name} does not exist{looked}: {cure}')
 
 
 def runs_dir() -> Path:

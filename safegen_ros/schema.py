@@ -70,7 +70,7 @@ class SchemaReader:
     def need(self, holds: bool, place: str, value: Any, cure: str) -> None:
         """Raises unless a rule holds for a value."""
         if not holds:
-            raise self.fault(place, f'is {_short(value)}', cure)
+            raise self.fault(place, 'is ' + ('empty' if value is None else _short(value)), cure)
 
     def keys(self, found: Iterable[str], place: str, known: Iterable[str]) -> None:
         """Raises unless these are all of the names that are known, and no others."""

@@ -155,6 +155,8 @@ def _texts(folder: Path) -> dict[Path, str]:
         except SafegenError:
             continue
         found[path] = seen.setdefault(text, text)
+    if not found:
+        raise SafegenError(f'{folder}: holds no *.pddl: give the folder of PDDL files')
     return found
 
 

@@ -19,7 +19,8 @@ import yaml
 
 from safegen_ros.bringup.profiles import PROFILES, ArgSpec, NodeSpec, Profile
 from safegen_ros.errors import BackendError, BringupError
-from safegen_ros.llm.model_names import KEY_ENV, named_model
+from safegen_ros.llm.model_folder import check_folder
+from safegen_ros.llm.model_names import KEY_ENV, is_server, named_model, split_name
 from safegen_ros.node_parameters import NODES
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import suggestion
@@ -57,6 +58,8 @@ def _checked(spec: ArgSpec, value: str) -> str:
             found = named_model(value) if spec.kind == 'model' else str(data_path(value))
             if spec.kind == 'params':
                 check_parameter_file(found)
+            if spec.kind == 'model' and not is_server(found):
+                check_folder(Path(split_name(found)[1]))
         except (BackendError, DataNotFoundError, ParameterFileError) as error:
             raise BringupError(f'argument {spec.name}: {error.message}') from error
         return found

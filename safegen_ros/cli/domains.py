@@ -182,7 +182,9 @@ def _kits(name: str | None) -> list[DomainKit]:
 
     if name is not None and name not in kits():
         raise SafegenError(
-            f'there is no domain {name!r}: use one of {" ".join(kits())}', ErrorCode.UNKNOWN_DOMAIN
+            f'there is no domain {name!r}: use one of {" ".join(kits())}, or name the folder that '
+            'has yours in SAFEGEN_DOMAIN_PATH',
+            ErrorCode.UNKNOWN_DOMAIN,
         )
     return list(kits().values()) if name is None else [kits()[name]]
 

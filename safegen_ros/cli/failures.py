@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.errors import ErrorCode, PddlError, SafegenError, UsageError
 
 # `safegen up` has its own (processes.events.ExitCode).
 EXIT_OK = 0
@@ -35,7 +35,11 @@ AnyName = Annotated[
 
 def is_bad_input(error: SafegenError) -> bool:
     """Whether an error is about the user's input."""
-    return 100 <= error.code < 200 or error.code is ErrorCode.UNSUPPORTED_SCENE
+    return (
+        100 <= error.code < 200
+        or error.code is ErrorCode.UNSUPPORTED_SCENE
+        or isinstance(error, UsageError)
+    )
 
 
 def error_values(error: Exception) -> list[dict[str, Any]]:

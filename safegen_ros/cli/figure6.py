@@ -39,11 +39,11 @@ def figure6(
     """On the twin, a plan that breaks its constraint collides; a proved plan does not."""
     from safegen_ros.benchmarks.pddl3.figure6 import figure6, write_figure6
     from safegen_ros.benchmarks.subjects import load_subject
+    from safegen_ros.pddl.text_files import read_text
     from safegen_ros.robot.scene import load_scene
     from safegen_ros.tasks.pddl3.task import load_task
 
-    text, source = data_path(problem), str(problem)
-    task = load_task(text.read_text(encoding='utf-8'), problem_source=source)
+    task = load_task(read_text(data_path(problem), 'problem'), problem_source=str(problem))
     cell, subject = load_scene(data_path(scene)), load_subject(folder_of(model), device)
     sides = figure6(task, cell, subject, seed, time_budget)
     folder = out or runs_dir() / f'figure6-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}'

@@ -23,7 +23,7 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError, TextError
 from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, read_task
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def rules(
             merged = task.with_rules(found.readings)
         except SafegenError as error:
             if error.code not in (ErrorCode.UNSOLVABLE, ErrorCode.BACKEND_FAILED):
-                offered.extend(rule_examples(task.problem))
+                if isinstance(error, TextError) or error.code is ErrorCode.EMPTY_TASK:
+                    offered.extend(rule_examples(task.problem))
                 raise
             tell(error, error.message)
             return EXIT_FAILED

@@ -32,6 +32,7 @@ from urllib.parse import parse_qs, urlsplit
 from safegen_ros.console.inbound import MAX_MESSAGE, Inbound
 from safegen_ros.console.viser_workarounds import page_scripts, served_through
 from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.text_files import read_text
 
 LOOPBACK = '127.0.0.1'
 """Where the console is served unless another address is asked for."""
@@ -148,15 +149,12 @@ def read_token(path: Path) -> str:
     Raises:
         SafegenError: it cannot be read, or others may read it.
     """
-    try:
-        mode, text = path.stat().st_mode, path.read_text(encoding='utf-8')
-    except (OSError, UnicodeError) as error:
-        raise SafegenError(f'{path}: the token cannot be read: {error}') from error
-    if mode & 0o077:
+    text = read_text(path, 'token').strip()
+    if path.stat().st_mode & 0o077:
         raise SafegenError(f'{path}: others may read the token: chmod 600 {path}')
-    if not text.strip():
-        raise SafegenError(f'{path}: holds no token')
-    return text.strip()
+    if not text:
+        raise SafegenError(f'{path}: holds no token: write one')
+    return text
 
 
 @contextmanager

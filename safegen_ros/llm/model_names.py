@@ -82,14 +82,15 @@ def named_model(spec: str) -> str:
     except DataNotFoundError as error:
         for pattern, cure in _MEANT:
             if re.fullmatch(pattern, name):
-                raise DataNotFoundError(f'{error.message}: {cure.format(name)}') from error
+                message = error.message.removesuffix('check the path')
+                raise DataNotFoundError(f'{message}{cure.format(name)}') from error
         raise
 
 
 _MEANT = (
     (r'[\w.-]+:\d+(?:/.*)?|localhost(?:/.*)?', 'for a server write http://HOST:PORT/v1#MODEL'),
     (
-        r'[\w.-]+/[\w.-]+',
+        r'[\w-][\w.-]*/[\w.-]+',
         'for a model of the hub run `hf download {0} --local-dir models/NAME` first, and name that '
         'folder',
     ),

@@ -101,7 +101,9 @@ def load_run(folder: Path) -> KeptRun:
         written = is_written(path)  # before it is read: what comes to its end meanwhile has ended
         entries, signer = load_signed(path)
     except FileNotFoundError as error:
-        raise RecordError(f'{path}: there is no journal in this folder') from error
+        raise RecordError(
+            f'{path}: there is no journal in this folder: name one of safegen runs list'
+        ) from error
     except OSError as error:
         raise RecordError(f'{path}: cannot be read: {error.strerror}') from error
     if not entries:

@@ -181,7 +181,7 @@ def load_scene(path: Path | str | None = None) -> Scene:
     try:
         document = yaml.safe_load(source.read_text(encoding='utf-8'))
     except OSError as error:
-        raise SceneError(f'{source}: cannot be read: {error.strerror}') from error
+        raise SceneError(f'{source}: cannot be read: {error.strerror}: check the path') from error
     except RecursionError as error:
         raise SceneError(f'{source}: is nested too deeply: a scene has three levels') from error
     except (yaml.YAMLError, ValueError) as error:

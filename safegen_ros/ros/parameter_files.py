@@ -24,7 +24,9 @@ def check_parameter_file(path: str | Path) -> None:
     try:
         root = yaml.compose(Path(path).read_text(encoding='utf-8'), Loader=yaml.SafeLoader)
     except OSError as error:
-        raise ParameterFileError(f'{path}: cannot be read: {error.strerror}') from error
+        raise ParameterFileError(
+            f'{path}: cannot be read: {error.strerror}: check the path'
+        ) from error
     except UnicodeDecodeError as error:
         raise ParameterFileError(f'{path}: is not text in UTF-8') from error
     except (yaml.YAMLError, RecursionError) as error:

@@ -211,7 +211,9 @@ def _bytes_of(path: Path) -> bytes:
         with path.open('rb') as file:
             return file.read(4 * MAX_YAML + 1)
     except OSError as error:
-        raise SafegenError(f'{path}: the site file cannot be read: {error.strerror}') from error
+        raise SafegenError(
+            f'{path}: the site file cannot be read: {error.strerror}: check the path'
+        ) from error
 
 
 def read_site(text: str, source: str) -> Site:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import UsageError
 from safegen_ros.schema import Rule, SchemaReader, between
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.formats import FORMATS
@@ -24,7 +24,7 @@ Positive = Annotated[float, Rule(lambda value: value > 0, 'take a number greater
 Schedule = Literal['cosine', 'warmup_stable_decay', 'constant']
 
 
-class ConfigError(SafegenError):
+class ConfigError(UsageError):
     """A training configuration that cannot be used."""
 
 

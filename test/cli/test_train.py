@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.training_small import SHORT, write_dataset, write_recipe
 
-from safegen_ros.cli.failures import EXIT_FAILED
+from safegen_ros.cli.failures import EXIT_BAD_INPUT
 from safegen_ros.cli.main import main
 
 
@@ -31,7 +31,7 @@ def test_a_recipe_becomes_a_model(
     assert run(monkeypatch, 'sft', '--config', recipe, '--out', out) == 0
     assert f'model: {out}/model' in capsys.readouterr().out.splitlines()
     assert (out / 'model' / 'config.json').exists()
-    assert run(monkeypatch, 'sft', '--config', recipe, '--out', out) == EXIT_FAILED
+    assert run(monkeypatch, 'sft', '--config', recipe, '--out', out) == EXIT_BAD_INPUT
     assert 'resume it (--resume)' in ' '.join(capsys.readouterr().err.split())
-    assert run(monkeypatch, 'grpo', '--config', recipe, '--out', tmp_path / 'new') == EXIT_FAILED
+    assert run(monkeypatch, 'grpo', '--config', recipe, '--out', tmp_path / 'new') == EXIT_BAD_INPUT
     assert 'use train sft' in ' '.join(capsys.readouterr().err.split())

@@ -39,10 +39,13 @@ def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         (['verify', EXAMPLE, 'nowhere'], 2, 'nowhere: the plan cannot be read'),
         (['run', EXAMPLE, 'plan.txt', '--approve'], 2, '--approve has no effect'),
         (['run', EXAMPLE, '--plan-only', '--video'], 2, '--video has no effect'),
+        (['bench', 'boxnet', 'solve', 'no.json'], 2, 'no.json: the task cannot be read: No such'),
+        (['eval', 'model', '--data', 'nope'], 2, 'check the path'),
+        (['step', EXAMPLE, '--model', 'docs'], 1, 'docs: config.json is missing'),
         (['up', 'moon'], 2, "profile 'moon' does not exist"),
         (['up', 'sim', 'real_time_factor:=fast'], 2, "'fast' is not a number"),
-        (['up', 'sim', 'model'], 1, "'model' is not an argument"),
-        (['train', 'sft', '--config', 'none.yaml', '--out', 'x'], 1, 'none.yaml does not exist'),
+        (['up', 'sim', 'model'], 2, "'model' is not an argument"),
+        (['train', 'sft', '--config', 'none.yaml', '--out', 'x'], 2, 'none.yaml does not exist'),
     ],
 )
 def test_errors_name_the_cure_in_a_line(

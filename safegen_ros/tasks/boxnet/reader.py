@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import BoxnetError, State, Task
 
@@ -27,12 +28,9 @@ def read_task(path: Path, id: str = '') -> Task:
         id: of the task; empty for the first one.
 
     Raises:
-        BoxnetError: the file cannot be read, or holds no such task.
+        SafegenError: the file cannot be read, or holds no such task.
     """
-    try:
-        text = path.read_text(encoding='utf-8')
-    except (OSError, UnicodeError) as error:
-        raise BoxnetError(f'{path}: cannot be read: {error}: name a task in JSON') from error
+    text = read_text(path, 'task')
     texts = text.splitlines() if path.suffix == '.jsonl' else [text]
     for number, each in enumerate(texts, 1):
         task = task_of(each, f'{path}:{number}' if len(texts) > 1 else str(path))
