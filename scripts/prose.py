@@ -28,6 +28,7 @@ FIXED = (
     'household/scripted.py',
     'household/tasks.py',
     'pddl3/prompts',
+    'planetarium/coverage.py',
     'planetarium/description_parser.py',
 )
 LONGEST = 30  # words of a sentence

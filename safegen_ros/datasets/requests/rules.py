@@ -151,7 +151,7 @@ class SpokenRules:
         return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
 
     def _deed_after(self, early: Atom) -> SpokenRule:
-        """A deed that nobody asks for, only after a fact."""
+        """A deed that no request asks for, only after a fact."""
         rng, speech, scene = self._rng, self._speech, self._scene
         able = [each for each in scene.ruled if 'all' not in each]
         if not able:

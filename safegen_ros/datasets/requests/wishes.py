@@ -131,7 +131,7 @@ class Wishes:
         return bottom != atom[1] and atom[2] not in self._below | bare
 
     def _settles(self, fact: AskedFact, atom: Atom) -> set[tuple[str, str]]:
-        """What a fact says of which of its objects."""
+        """The slots that a fact fills, each with its object."""
         about = (str(fact.phrases.get('slot', 'place')), atom[int(fact.phrases.get('about', 1))])
         return {about, ('hand', atom[3])} if len(atom) == 4 else {about}
 

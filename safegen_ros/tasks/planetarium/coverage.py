@@ -51,7 +51,7 @@ _IDLE = re.compile(
     r"\b(?:because|since|otherwise|or else)\b(?![^.;,]*\b(?:never|always|must|may|can|can't|should|"
     r'could|allowed|cannot)\b)[^.;,]*|\buntil i (?:say|tell)\b'
 )
-"""What sounds like a rule and is none."""
+"""Words that sound like a rule but add none."""
 _STANDS = (
     'is|are|was|lies|lie|sits|stands|lying|sitting|standing|resting|waiting|parked|located|now|'
     'currently|presently|moment|that|which|what|whatever|everything|all|one|ones|thing|those'
