@@ -1,12 +1,13 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses from what a JSON or YAML file holds: types, ranges and choices, with the place.
+"""Dataclasses from what a JSON or YAML text holds: types, ranges and choices, with the place.
 
 Ours, since Ubuntu 24.04 has pydantic 1 only and msgspec does not name the key of a mapping.
 """
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -27,9 +28,41 @@ from typing import (
     get_type_hints,
 )
 
-from safegen_ros.errors import SafegenError
-
 _T = TypeVar('_T')
+
+
+class NotJsonError(ValueError):
+    """Bytes that are not one JSON object."""
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """One JSON object of another process; fields given twice, NaN and infinities are refused.
+
+    Raises:
+        NotJsonError: anything else, whatever the bytes.
+    """
+    try:
+        value = json.loads(
+            data.decode('utf-8'), parse_constant=_no_constant, object_pairs_hook=_unique
+        )
+    except RecursionError:
+        raise NotJsonError('it is nested too deeply') from None
+    except ValueError as error:  # of UTF-8, of JSON, and of the two hooks
+        raise NotJsonError(f'it is not JSON: {error}') from None
+    if not isinstance(value, dict):
+        raise NotJsonError(f'it must be a JSON object, got {type(value).__name__}')
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f'{name} is not a number')
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError('a field is given twice')
+    return found
 
 
 class Rule(NamedTuple):
@@ -45,6 +78,14 @@ def between(least: float, most: float = inf) -> Rule:
     return Rule(lambda value: bool(least <= value <= most), f'take {least:,} {end}')
 
 
+def printable(longest: int) -> Rule:
+    """The rule of a text without control characters, of at most so many."""
+    return Rule(
+        lambda text: len(text) <= longest and text.isprintable(),
+        f'write at most {longest:,} printable characters',
+    )
+
+
 def one_of(*known: str) -> Rule:
     """The rule of a word from a list."""
     return Rule(known.__contains__, f'use {" ".join(filter(None, known))}')
@@ -58,12 +99,12 @@ _CURES: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class SchemaReader:
-    """A file whose values are read; every complaint names it, the place and the cure."""
+    """A text whose values are read; every complaint names it, the place and the cure."""
 
     name: str
-    error: Callable[[str], SafegenError]
+    error: Callable[[str], Exception]
 
-    def fault(self, place: str, what: str, cure: str) -> SafegenError:
+    def fault(self, place: str, what: str, cure: str) -> Exception:
         """The error that says what is wrong at a place, and what to do."""
         return self.error(': '.join(filter(None, (self.name, place, what, cure))))
 
@@ -84,7 +125,7 @@ class SchemaReader:
         """Raises unless all keys are known."""
         for each in found:
             if each not in known:
-                raise self.fault(place, f'there is no {each!r}', f'use {" ".join(known)}')
+                raise self.fault(place, f'there is no {each!r:.80}', f'use {" ".join(known)}')
 
     def read(self, kind: type[_T], value: Any, place: str = '') -> _T:
         """A value of JSON as a dataclass, whose annotations are checked; raises `error`."""
@@ -102,6 +143,8 @@ class SchemaReader:
             return self._union(inner, value, place)
         if origin is Literal:
             self.need(value in inner, place, value, f'use {" ".join(map(str, inner))}')
+            return value
+        if kind is Any:
             return value
         if is_dataclass(kind):
             return self._record(kind, value, place)
@@ -141,7 +184,7 @@ class SchemaReader:
         self.need(isinstance(value, dict), place, value, _CURES[dict])
         for name in value:
             if name not in hints:
-                raise self.fault(place, f'unknown field {name!r}', f'use {" ".join(hints)}')
+                raise self.fault(place, f'unknown field {name!r:.80}', f'use {" ".join(hints)}')
         for name in needed:
             if name not in value:
                 raise self.fault(place, f'field {name!r} is missing', 'add it')

@@ -45,8 +45,8 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(581, 400),
-    'source lines': Limit(113_486, 76_000),
+    'source files': Limit(580, 400),
+    'source lines': Limit(113_423, 76_000),
     'test files': Limit(385),
     'test lines': Limit(63_827, 42_000),
     'median source file': Limit(200, 200),

@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from safegen_ros.errors import RobotError
 from safegen_ros.robot.arm import Arm, ContactPair
 from safegen_ros.robot.arms.model import ArmModel, Joints, check_speed
-from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+from safegen_ros.schema import NotJsonError, SchemaReader, json_object
 from safegen_ros.sync import Closing
 
 VERSION = 1
@@ -49,7 +49,7 @@ class ProgramArm(Arm, Protocol):
 class JointMove:
     """To six joint angles [rad], at a fraction of the highest joint speed."""
 
-    target: tuple[float, ...]
+    move: tuple[float, ...]
     speed: float
 
 
@@ -57,14 +57,14 @@ class JointMove:
 class ToolSwitch:
     """The tool takes hold, or lets go."""
 
-    on: bool
+    tool: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Time that passes [s]."""
 
-    seconds: float
+    wait: float
 
 
 ProgramStep = JointMove | ToolSwitch | Wait
@@ -92,14 +92,7 @@ class Program:
 
     def to_json(self) -> bytes:
         """The program as `parse_program` reads it."""
-        steps: list[dict[str, object]] = []
-        for step in self.steps:
-            if isinstance(step, JointMove):
-                steps.append({'move': list(step.target), 'speed': step.speed})
-            elif isinstance(step, ToolSwitch):
-                steps.append({'tool': step.on})
-            else:
-                steps.append({'wait': step.seconds})
+        steps = [asdict(step) for step in self.steps]
         return json.dumps({'version': VERSION, 'steps': steps}).encode('ascii')
 
 
@@ -112,25 +105,28 @@ def parse_program(data: bytes, arm: ArmModel) -> Program:
     """
     if len(data) > MAX_BYTES:
         raise RobotError(f'a program of {len(data)} bytes: at most {MAX_BYTES} are taken')
+    reader = SchemaReader('the program', lambda text: RobotError(f'{text}: nothing is executed'))
     try:
-        fields = read_object(data)
-        fields.integer('version', VERSION, VERSION)
-        steps = tuple(_parse_step(each) for each in fields.objects('steps', MAX_STEPS))
-        fields.end()
-    except FieldError as error:
-        raise RobotError(f'the program: {error}: nothing of it is executed') from error
-    return Program(steps, arm)
+        value = json_object(data)
+    except NotJsonError as error:
+        raise reader.error(f'the program: {error}') from error
+    reader.keys(value, '', ('version', 'steps'))
+    reader.need(value['version'] == VERSION, 'version', value['version'], f'write {VERSION}')
+    steps = reader.read(tuple[dict[str, Any], ...], value['steps'], 'steps')
+    return Program(
+        tuple(_parse_step(reader, each, f'steps[{at}]') for at, each in enumerate(steps)), arm
+    )
 
 
 def carry_out(program: Program, arm: Arm, done: Callable[[int], None] = lambda count: None) -> None:
     """Carries a program out; raises as the arm, and does nothing after a failed step."""
     for index, step in enumerate(program.steps):
         if isinstance(step, JointMove):
-            arm.move_joints(step.target, step.speed)
+            arm.move_joints(step.move, step.speed)
         elif isinstance(step, ToolSwitch):
-            arm.set_tool(step.on)
+            arm.set_tool(step.tool)
         else:
-            arm.wait(step.seconds)
+            arm.wait(step.wait)
         done(index + 1)
 
 
@@ -192,22 +188,14 @@ class Recorder(Closing, Arm):
 
 def _check(step: ProgramStep, arm: ArmModel) -> None:
     if isinstance(step, JointMove):
-        arm.check_joints(step.target)
+        arm.check_joints(step.move)
         check_speed(step.speed)
-    elif isinstance(step, Wait) and not (
-        math.isfinite(step.seconds) and 0.0 <= step.seconds <= MAX_WAIT
-    ):
-        raise RobotError(f'a wait of {step.seconds} s is not from 0 to {MAX_WAIT:g} s')
+    elif isinstance(step, Wait) and not (math.isfinite(step.wait) and 0.0 <= step.wait <= MAX_WAIT):
+        raise RobotError(f'a wait of {step.wait} s is not from 0 to {MAX_WAIT:g} s')
 
 
-def _parse_step(fields: Fields) -> ProgramStep:
-    step: ProgramStep
-    if 'move' in fields:
-        # The limits are those of `check_joints`; here it only matters that these are numbers.
-        step = JointMove(fields.numbers('move', 6, -10.0, 10.0), fields.number('speed', 0.0, 1.0))
-    elif 'tool' in fields:
-        step = ToolSwitch(fields.flag('tool'))
-    else:
-        step = Wait(fields.number('wait', 0.0, MAX_WAIT))
-    fields.end()
-    return step
+def _parse_step(reader: SchemaReader, value: dict[str, Any], place: str) -> ProgramStep:
+    # The limits are those of `Program`; here it only matters that these are numbers.
+    kinds: dict[str, type[ProgramStep]] = {'move': JointMove, 'tool': ToolSwitch}
+    kind = next((kind for name, kind in kinds.items() if name in value), Wait)
+    return reader.read(kind, value, place)

@@ -23,7 +23,7 @@ from dataclasses import asdict
 from types import FrameType
 
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, ArmPort, SerialPort, port_of
-from safegen_ros.robot.strict_json import read_object
+from safegen_ros.schema import SchemaReader, json_object
 from safegen_ros.sync import Deadline
 
 #: Time between two looks [s].
@@ -130,8 +130,9 @@ class Guard:
         if line == b'null':
             self._port = None
             return
-        fields = read_object(line)
-        self._stop, self._port = bytes.fromhex(fields.text('stop')), port_of(fields)
+        value, reader = json_object(line), SchemaReader('', ValueError)
+        self._port = port_of(reader, value)
+        self._stop = bytes.fromhex(reader.read(str, value.get('stop'), 'stop'))
 
     def _tell(self, number: int, frame: FrameType | None) -> None:
         if self._told_at is None:

@@ -10,10 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
 
-from safegen_ros.robot.strict_json import FieldError, Fields, NotJsonError, read_object
+from safegen_ros.schema import (
+    NotJsonError,
+    Rule,
+    SchemaReader,
+    between,
+    json_object,
+    one_of,
+    printable,
+)
 
 VERSION = 3
 #: Longest line, its end included [bytes]: a motion program is one, with the longest text.
@@ -31,7 +40,11 @@ TIMEOUT_RANGE_S = (0.1, 10.0)
 #: Highest id of a request.
 MAX_ID = 2**53
 
-_DIGEST = re.compile(r'[0-9a-f]{64}')
+ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'rearm', 'close')
+TOOLS = ('gpio-pump', 'basic-pump', 'gripper')
+
+Word = Annotated[str, printable(200)]
+_Digest = Annotated[str, Rule(re.compile('[0-9a-f]{64}').fullmatch, 'write 64 hex digits')]
 
 
 class AgentError(Exception):
@@ -54,16 +67,16 @@ class AgentError(Exception):
 class SerialPort:
     """A serial port with its baud rate [1/s]."""
 
-    port: str
-    baud: int
+    port: Annotated[str, printable(4000)]
+    baud: Annotated[int, between(1200, 4_000_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class TcpPort:
     """A TCP server that passes bytes to the serial port of an arm."""
 
-    host: str
-    tcp_port: int
+    host: Word
+    tcp_port: Annotated[int, between(1, 65535)]
 
 
 ArmPort = SerialPort | TcpPort
@@ -74,9 +87,9 @@ class Open:
     """Take the arm: its kind, its port, and what takes hold of a block."""
 
     id: int
-    arm: str
+    arm: Word
     at: ArmPort
-    tool: str
+    tool: Annotated[str, one_of(*TOOLS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +102,8 @@ class Run:
     """Execute a motion program, given as its text and the SHA-256 of that in hex."""
 
     id: int
-    program: str
-    sha256: str
+    program: Annotated[str, printable(MAX_LINE)]
+    sha256: _Digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +123,9 @@ class Ask:
 
 
 Request = Open | Beat | Run | Switch | Ask
-ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'rearm', 'close')
-TOOLS = ('gpio-pump', 'basic-pump', 'gripper')
+_KINDS: Mapping[str, type[Request]] = {
+    'open': Open, 'beat': Beat, 'run': Run, 'switch': Switch, **dict.fromkeys(ASKS, Ask)
+}  # fmt: skip
 
 
 def parse_request(line: bytes) -> Request:
@@ -123,18 +137,26 @@ def parse_request(line: bytes) -> Request:
     if len(line) >= MAX_LINE:
         raise AgentError('line_too_long', f'a line is at most {MAX_LINE} bytes long')
     number: int | None = None
+    reader = SchemaReader('', lambda text: AgentError('bad_field', text, number))
     try:
-        fields = read_object(line)
-        op = fields.text('op')
-        if op != 'beat':
-            number = fields.integer('id', 0, MAX_ID)
-        request = _request(op, number or 0, fields)
-        fields.end()
+        value = json_object(line)
     except NotJsonError as error:
         raise AgentError('not_json', f'the line: {error}') from error
-    except FieldError as error:
-        raise AgentError('bad_field', str(error), number) from error
-    return request
+    op = reader.read(str, value.pop('op', None), 'op')
+    if op == 'beat':
+        return reader.read(Beat, value)
+    found = reader.read(int, value.get('id'), 'id')
+    reader.need(0 <= found <= MAX_ID, 'id', found, f'take 0 to {MAX_ID}')
+    number = found
+    if op not in _KINDS:
+        raise AgentError('unknown_op', f'op: must be one of {" ".join(_KINDS)}', number)
+    if op == 'open':
+        at = port_of(reader, value)
+        reader.keys(value, '', ('id', 'arm', 'tool'))
+        value['at'] = at
+    elif op in ASKS:
+        value['op'] = op
+    return reader.read(_KINDS[op], value)
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -142,32 +164,11 @@ def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, allow_nan=False).encode('ascii') + b'\n'
 
 
-def _request(op: str, number: int, fields: Fields) -> Request:
-    if op == 'beat':
-        return Beat()
-    if op in ASKS:
-        return Ask(number, op)
-    if op == 'open':
-        arm, tool = fields.text('arm'), fields.text('tool')
-        if tool not in TOOLS:
-            raise fields.fail('tool', f'must be one of {" ".join(TOOLS)}')
-        return Open(number, arm, port_of(fields), tool)
-    if op == 'run':
-        program, digest = fields.text('program', MAX_LINE), fields.text('sha256')
-        if not _DIGEST.fullmatch(digest):
-            raise fields.fail('sha256', 'must be 64 hex digits')
-        return Run(number, program, digest)
-    if op == 'switch':
-        return Switch(number, fields.flag('on'))
-    known = ' '.join(('open', 'beat', 'run', 'switch', *ASKS))
-    raise AgentError('unknown_op', f'op: must be one of {known}', number)
-
-
-def port_of(fields: Fields) -> ArmPort:
-    """The port of an arm: `host` and `tcp_port`, or else `port` and `baud`; else `FieldError`."""
-    if 'host' in fields:
-        return TcpPort(fields.text('host'), fields.integer('tcp_port', 1, 65535))
-    return SerialPort(fields.text('port', 4000), fields.integer('baud', 1200, 4_000_000))
+def port_of(reader: SchemaReader, value: dict[str, Any]) -> ArmPort:
+    """Takes a port out of an object: `host` and `tcp_port`, or else `port` and `baud`."""
+    kind: type[ArmPort] = TcpPort if 'host' in value else SerialPort
+    names = [each.name for each in fields(kind) if each.name in value]
+    return reader.read(kind, {name: value.pop(name) for name in names})
 
 
 class LineReader:

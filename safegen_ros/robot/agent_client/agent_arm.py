@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,17 +21,14 @@ from numpy.typing import ArrayLike
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent.messages import ArmPort
-from safegen_ros.robot.agent_client.agent_link import AgentLink
+from safegen_ros.robot.agent_client.agent_link import READER, AgentLink
 from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
 from safegen_ros.robot.arm import ContactPair, Sample
 from safegen_ros.robot.arms.model import ArmModel, Joints, check_speed
 from safegen_ros.robot.arms.mycobot_280 import MAX_OPENING, MYCOBOT_280
 from safegen_ros.robot.mycobot.readings import LIMIT_MARGIN
 from safegen_ros.robot.program import JointMove, Program, ProgramArm, ProgramStep, ToolSwitch, Wait
-from safegen_ros.robot.strict_json import FieldError, Fields
 from safegen_ros.sync import Closing
-
-_Read = TypeVar('_Read')
 
 #: Faults of the arm, after which it holds until `rearm`.
 FAULTS = (ErrorCode.ROBOT_FAULT, ErrorCode.ARM_UNREACHABLE)
@@ -72,6 +69,14 @@ class RemoteArm:
     twin: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _SampleEvent:
+    event: str
+    joints: tuple[float, ...]
+    tool_on: bool
+    opening: float | None
+
+
 class AgentArm(Closing, ProgramArm):
     """An arm that holds from its construction until `rearm` and `reset_stop`.
 
@@ -110,7 +115,8 @@ class AgentArm(Closing, ProgramArm):
 
     def joint_positions(self) -> Joints:
         """Measured joint angles, shape (6,) [rad], asked for now."""
-        return self._asked('joints', self._joints)
+        answer = self._link.ask({'op': 'joints'}, ANSWER_TIMEOUT_S)
+        return self._joints(READER.read(tuple[float, ...], answer, 'joints'))
 
     def tool_on(self) -> bool:
         """Whether the tool is on, as the agent has switched it, or one before it has left it."""
@@ -118,7 +124,8 @@ class AgentArm(Closing, ProgramArm):
 
     def opening(self) -> float | None:
         """Measured distance between the fingers [m], asked for now; None without a gripper."""
-        return self._asked('opening', _opening)
+        answer = self._link.ask({'op': 'opening'}, ANSWER_TIMEOUT_S)
+        return None if answer is None else _opening(READER.read(float, answer, 'opening'))
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves to an absolute target, as a program of one step; see `Arm.move_joints`."""
@@ -216,16 +223,6 @@ class AgentArm(Closing, ProgramArm):
         self._stopped.set()
         self._link.close()
 
-    def _asked(self, op: str, read: Callable[[Fields], _Read]) -> _Read:
-        """The answer to a request without fields, as it reads; raises `RobotError`."""
-        answer = self._link.ask({'op': op}, ANSWER_TIMEOUT_S)
-        try:
-            return read(Fields({op: answer}))
-        except FieldError as error:
-            raise RobotError(
-                f'the answer of the agent is impossible: {error}: look at it'
-            ) from error
-
     def _act(self, request: dict[str, Any], timeout_s: float) -> None:
         """Sends a command for the arm or its tool; a fault of the arm stays until `rearm`."""
         try:
@@ -258,7 +255,7 @@ class AgentArm(Closing, ProgramArm):
                 self.remote.model,
                 'twin' if self.remote.twin else self.remote.model.driver,
             )
-            limits = np.asarray(dict(link.hello['limits']).get(driver))
+            limits = np.asarray(link.hello['limits'].get(driver))
             if limits.shape != model.bounds.shape or not np.allclose(limits, model.bounds):
                 raise RobotError(
                     f'{self.address}: its agent has other joint limits: install the same version '
@@ -274,7 +271,7 @@ class AgentArm(Closing, ProgramArm):
 
     def _limited(self, step: ProgramStep) -> ProgramStep:
         if isinstance(step, JointMove):
-            return JointMove(step.target, min(step.speed, self._speed_limit))
+            return JointMove(step.move, min(step.speed, self._speed_limit))
         return step
 
     def _check_fault(self) -> None:
@@ -297,26 +294,32 @@ class AgentArm(Closing, ProgramArm):
                 ErrorCode.EXECUTION_CANCELED,
             )
 
-    def _joints(self, fields: Fields) -> Joints:
-        """The reading in a field `joints`, shape (6,) [rad]."""
+    def _joints(self, read: tuple[float, ...]) -> Joints:
+        """A reading of the joints, shape (6,) [rad]; raises `RobotError` for an impossible one."""
         bounds = self.remote.model.bounds
         farthest = float(np.abs(bounds).max()) + LIMIT_MARGIN
-        return np.array(fields.numbers('joints', len(bounds), -farthest, farthest))
+        possible = len(read) == len(bounds) and all(abs(each) <= farthest for each in read)
+        READER.need(possible, 'joints', read, 'look at the arm')
+        return np.array(read)
 
-    def _on_sample(self, fields: Fields) -> None:
-        joints, tool_on = self._joints(fields), fields.flag('tool_on')
-        self._last_on = tool_on = tool_on or self._left_on
-        sample = Sample(time.time(), joints, {}, tool_on, _opening(fields))
+    def _on_sample(self, value: dict[str, Any]) -> None:
+        event = READER.read(_SampleEvent, value)
+        self._last_on = tool_on = event.tool_on or self._left_on
+        sample = Sample(
+            time.time(), self._joints(event.joints), {}, tool_on, _opening(event.opening)
+        )
         if self.sample is not None:
             self.sample(sample)
 
 
-def _opening(fields: Fields) -> float | None:
-    """The distance between the fingers in a field `opening` [m]; None where it is null."""
-    return fields.optional_number('opening', -_SLACK_M, MAX_OPENING + _SLACK_M)
+def _opening(read: float | None) -> float | None:
+    """A distance between the fingers [m]; raises `RobotError` for an impossible one."""
+    possible = read is None or -_SLACK_M <= read <= MAX_OPENING + _SLACK_M
+    READER.need(possible, 'opening', read, 'look at the gripper')
+    return read
 
 
 def _longest(steps: Sequence[ProgramStep]) -> float:
     """The time that these steps can take at most [s]."""
-    waits = sum(step.seconds for step in steps if isinstance(step, Wait))
+    waits = sum(step.wait for step in steps if isinstance(step, Wait))
     return waits + len(steps) * STEP_TIMEOUT_S

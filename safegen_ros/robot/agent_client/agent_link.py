@@ -10,15 +10,16 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
 from typing import Any
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent_client.channel import SEND_TIMEOUT_S, AgentAddress, Channel
-from safegen_ros.robot.strict_json import FieldError, Fields, read_object
+from safegen_ros.schema import NotJsonError, SchemaReader, json_object
 from safegen_ros.sync import Closing, Deadline
 
 #: The agent is given up after this much silence [s], or after twice that which it bears of this
@@ -29,19 +30,50 @@ HELLO_TIMEOUT_S = 20.0
 #: Characters of the agent's standard error that are kept.
 _LAST_WORDS = 1000
 
+READER = SchemaReader('the answer of the agent', RobotError)
+"""The reader of the messages of an agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hello:
+    event: str
+    version: int
+    limits: Mapping[str, tuple[tuple[float, float], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    event: str
+    reason: messages.Word
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    id: int
+    ok: bool
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    id: int | None
+    ok: bool
+    code: messages.Word
+    message: str
+
 
 class AgentLink(Closing):
     """A running agent that has said hello.
 
     Args:
-        on_sample: called with the fields of an event `sample`, in a thread of this object, whenever
-            one comes; a `FieldError` or `RobotError` of it ends the link.
+        on_sample: called with an event `sample`, in a thread of this object, whenever one comes; a
+            `RobotError` of it ends the link.
 
     Raises:
         RobotError: `ARM_UNREACHABLE`, with the cure.
     """
 
-    def __init__(self, address: AgentAddress, on_sample: Callable[[Fields], None]) -> None:
+    def __init__(self, address: AgentAddress, on_sample: Callable[[dict[str, Any]], None]) -> None:
         self.address = address
         #: Why the link ended; empty while it lives.
         self.lost = ''
@@ -168,42 +200,41 @@ class AgentLink(Closing):
             for line in lines.feed(data or b''):
                 try:
                     self._take(line)
-                except (FieldError, RobotError, messages.AgentError) as error:
+                except (NotJsonError, RobotError, messages.AgentError) as error:
                     return self.lose(f'what it says makes no sense: {error}')
         return None
 
     def _take(self, line: bytes | messages.AgentError) -> None:
         if isinstance(line, messages.AgentError):
             raise line
-        fields = read_object(line)
-        if 'event' not in fields:
-            return self._answer(fields)
-        event = fields.text('event')
-        if event == 'hello':
+        value = json_object(line)
+        event = value.get('event')
+        if event is None:
+            kind: type[_Result | _Refusal] = _Result if value.get('ok') is True else _Refusal
+            self._answer(READER.read(kind, value))
+        elif event == 'hello':
             if self._hello.done():
-                raise fields.fail('event', 'hello comes once')
-            self._hello.set_result({name: fields.take(name) for name in ('version', 'limits')})
+                raise RobotError('hello comes once')
+            if value.get('version') == messages.VERSION:
+                READER.read(_Hello, value)
+            self._hello.set_result(value)
         elif event == 'sample':
-            self._on_sample(fields)
+            self._on_sample(value)
         elif event == 'end':
-            self.lose(f'the agent has ended: {fields.text("reason")}')
-        return None
+            self.lose(f'the agent has ended: {READER.read(_End, value).reason}')
 
-    def _answer(self, fields: Fields) -> None:
-        number, ok = fields.take('id'), fields.flag('ok')
-        result = fields.take('result') if ok else None
-        error = None if ok else _error(fields.text('code'), str(fields.take('message')))
-        if error is not None and number is None:
+    def _answer(self, answer: _Result | _Refusal) -> None:
+        if answer.id is None:
             # It cannot be said which request was not understood, so none can be relied on.
-            raise RobotError(error.message)
+            raise RobotError(answer.message)
         with self._lock:
-            future = self._pending.get(number) if isinstance(number, int) else None
+            future = self._pending.get(answer.id)
             if future is None or future.done():
                 return  # it came too late
-            if error is None:
-                future.set_result(result)
+            if isinstance(answer, _Result):
+                future.set_result(answer.result)
             else:
-                future.set_exception(error)
+                future.set_exception(_error(answer.code, answer.message))
 
     def _note_errors(self) -> None:
         words = self.channel.errors()

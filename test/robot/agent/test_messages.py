@@ -93,7 +93,7 @@ def test_any_line_is_a_request_or_a_named_error(data: bytes) -> None:
         ({'id': -1}, 'bad_field', 'id'),
         ({'id': 1.0}, 'bad_field', 'id'),
         ({'id': 10**400}, 'bad_field', 'id'),
-        ({'more': 1}, 'bad_field', 'more'),
+        ({'more': 1}, 'bad_field', "unknown field 'more'"),
         ({'op': 'move'}, 'unknown_op', 'op'),
         ({'op': ['run']}, 'bad_field', 'op'),
     ],
@@ -101,7 +101,7 @@ def test_any_line_is_a_request_or_a_named_error(data: bytes) -> None:
 def test_a_wrong_field_is_named(change: dict[str, object], code: str, says: str) -> None:
     with pytest.raises(AgentError) as caught:
         parse_request(line({**RUN, **change}))
-    assert (caught.value.code, caught.value.message.split(':')[0].strip("'")) == (code, says)
+    assert (caught.value.code, caught.value.message.split(':')[0]) == (code, says)
 
 
 def test_an_error_carries_the_id_where_it_could_be_read() -> None:

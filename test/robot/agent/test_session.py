@@ -185,7 +185,7 @@ def test_nothing_incomplete_is_carried_out(opened: Client) -> None:
     beyond = text.replace('"speed": 1.0', '"speed": 1.5')
     digest = hashlib.sha256(beyond.encode()).hexdigest()
     codes.append(opened.ask({**request, 'program': beyond, 'sha256': digest})['code'])
-    assert codes == ['digest_mismatch', 'digest_mismatch', 'robot:ROBOT_FAULT']
+    assert codes == ['digest_mismatch', 'digest_mismatch', 'robot:LIMIT_VIOLATION']
     assert np.allclose(opened.twin.joint_positions(), begin, atol=1e-4)
 
 

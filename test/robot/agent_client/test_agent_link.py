@@ -16,7 +16,7 @@ from safegen_ros.robot.agent_client.agent_link import AgentLink
 from safegen_ros.robot.agent_client.channel import LOOK_S, Channel, LocalAgent
 from safegen_ros.sync import Deadline
 
-HELLO = encode({'event': 'hello', 'version': VERSION, 'limits': []})
+HELLO = encode({'event': 'hello', 'version': VERSION, 'limits': {}})
 BEAT = encode({'event': 'beat'})
 
 
