@@ -35,16 +35,15 @@ class NotJsonError(ValueError):
     """Bytes that are not one JSON object."""
 
 
-def json_object(data: bytes) -> dict[str, Any]:
-    """One JSON object of another process; fields given twice, NaN and infinities are refused.
+def json_object(data: bytes | str) -> dict[str, Any]:
+    """One JSON object; fields given twice, NaN and infinities are refused.
 
     Raises:
-        NotJsonError: anything else, whatever the bytes.
+        NotJsonError: the data are anything else.
     """
     try:
-        value = json.loads(
-            data.decode('utf-8'), parse_constant=_no_constant, object_pairs_hook=_unique
-        )
+        text = data if isinstance(data, str) else data.decode('utf-8')
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
     except RecursionError:
         raise NotJsonError('it is nested too deeply') from None
     except ValueError as error:  # of UTF-8, of JSON, and of the two hooks
@@ -84,6 +83,11 @@ def printable(longest: int) -> Rule:
         lambda text: len(text) <= longest and text.isprintable(),
         f'write at most {longest:,} printable characters',
     )
+
+
+def at_most(longest: int) -> Rule:
+    """The rule of a list of at most so many."""
+    return Rule(lambda found: len(found) <= longest, f'give at most {longest:,}')
 
 
 def one_of(*known: str) -> Rule:

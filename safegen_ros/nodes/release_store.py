@@ -22,9 +22,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypeVar
 
 from safegen_ros.paths import release_dir
+from safegen_ros.schema import NotJsonError, SchemaReader, between, json_object, one_of
 from safegen_ros.sync import Closing
 
 RELEASED, MOVING, STOPPED, NEW = 'released', 'moving', 'stopped', 'new'
@@ -35,6 +36,7 @@ MAX_BYTES = 64 * 1024
 MAX_REASON = 2000
 """Characters of a reason that are stored."""
 
+_File = TypeVar('_File')
 _STATE = 'state.json'
 _STOPS = 'stopped-*.json'
 
@@ -131,7 +133,7 @@ class ReleaseStore(Closing):
             if not self.folder.exists():
                 return Stored(NEW)
             return _read_state(self.folder / _STATE)
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             return Stored(STOPPED, f'the stored release cannot be read: {error}')
 
     def stops(self) -> list[Path]:
@@ -206,44 +208,42 @@ class ReleaseStore(Closing):
         return self.read()
 
 
+@dataclass(frozen=True, slots=True)
+class _StopFile:
+    reason: str
+    count: Annotated[int, between(0, 2**31 - 1)]
+    time: Annotated[float, between(0, 2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _StateFile(_StopFile):
+    state: Annotated[str, one_of(RELEASED, MOVING)]
+    arm: bool
+
+
 def _read_state(file: Path) -> Stored:
     try:
-        data = _load(file)
+        found = _load(file, _StateFile)
     except FileNotFoundError:
         return Stored(STOPPED, 'no release is stored')
-    state = data.get('state')
-    if state not in (RELEASED, MOVING):
-        raise ValueError(f'{file}: state is {str(state)[:40]!a}')
-    if type(data.get('arm')) is not bool:
-        raise ValueError(f'{file}: arm is not a boolean')
-    return Stored(state, *_common(file, data, data['arm']))
+    return Stored(found.state, _shown(found.reason), found.arm, found.count, found.time)
 
 
 def _read_stop(file: Path) -> Stored:
     """A stop; what cannot be read in it does not matter, as the file alone says it."""
     try:
-        return Stored(STOPPED, *_common(file, _load(file), False))
-    except (OSError, ValueError, RecursionError) as error:
+        found = _load(file, _StopFile)
+    except (OSError, ValueError) as error:
         return Stored(STOPPED, f'a stop is stored, and its reason cannot be read: {error}')
+    return Stored(STOPPED, _shown(found.reason), False, found.count, found.time)
 
 
-def _common(file: Path, data: Mapping[str, Any], arm: bool) -> tuple[str, bool, int, float]:
-    reason, count, since = data.get('reason'), data.get('count'), data.get('time')
-    if not isinstance(reason, str):
-        raise ValueError(f'{file}: reason is not a text')
-    if type(count) is not int or not 0 <= count < 2**31:
-        raise ValueError(f'{file}: count is not a number of stops')
-    if isinstance(since, bool) or not isinstance(since, int | float) or not 0 <= since < 2**31:
-        raise ValueError(f'{file}: time is not a time')
-    return _printable(reason[:MAX_REASON]), arm, count, float(since)
+def _shown(reason: str) -> str:
+    """A reason without what would end it on the wire, or steer a terminal."""
+    return ''.join(each if each.isprintable() else ' ' for each in reason[:MAX_REASON])
 
 
-def _printable(text: str) -> str:
-    """The text without what would end it on the wire, or steer a terminal."""
-    return ''.join(each if each.isprintable() else ' ' for each in text)
-
-
-def _load(file: Path) -> dict[str, Any]:
+def _load(file: Path, kind: type[_File]) -> _File:
     # Whatever lies there in its place must not block, as a pipe would.
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(handle, 'rb') as opened:
@@ -253,12 +253,10 @@ def _load(file: Path) -> dict[str, Any]:
     if len(content) > MAX_BYTES:
         raise ValueError(f'{file} is too long')
     try:
-        data = json.loads(content.decode('utf-8'))
-    except ValueError as error:
+        data = json_object(content)
+    except NotJsonError as error:
         raise ValueError(f'{file}: {error}') from None
-    if not isinstance(data, dict):
-        raise ValueError(f'{file} is not an object')
-    return data
+    return SchemaReader(str(file), ValueError).read(kind, data)
 
 
 def _write(file: Path, data: Mapping[str, object]) -> None:

@@ -66,12 +66,12 @@ def test_a_changed_run_is_refused(safegen: CommandLine, tmp_path: Path) -> None:
     for changes, what in (
         ({'verdict': 'SAFETY_VIOLATION'}, 'played again it ends with SUCCESS'),
         ({'answers': values['answers'][:5]}, 'played again'),
-        ({'answers': 'none'}, 'must be of type list'),
+        ({'answers': 'none'}, 'write a list'),
         ({'task': 'sweep'}, 'is not a task'),
-        ({'more': 1}, 'its keys must be'),
+        ({'more': 1}, "unknown field 'more'"),
         ({'setting': 'half'}, 'is not a setting'),
-        ({'shield': 'paper'}, 'shield is unknown'),
-        ({'steps': 0}, 'steps must be from 1'),
+        ({'shield': 'paper'}, 'use off warn block'),
+        ({'steps': 0}, 'take 1 to 1,000'),
     ):
         kept.write_text(json.dumps({**values, **changes}))
         code, _, error = safegen('bench', 'household', 'show', kept)

@@ -13,12 +13,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.placed import read_yaml
 from safegen_ros.pddl.model import State
 from safegen_ros.planning.loop import Steps
+from safegen_ros.schema import NotJsonError, SchemaReader, at_most, json_object
 from safegen_ros.tasks.cells import CellSetup, refused
 from safegen_ros.tasks.context import StepAnswer, StepOutcome, StepwiseRun
 from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, parse_action
@@ -59,8 +60,17 @@ from safegen_ros.verdict import Category, Verdict
 
 HOUSEHOLD = 'household'
 
-_KEYS = ('task', 'setting', 'explicit', 'done')
 _MOST_DONE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A task as it is sent in JSON."""
+
+    task: dict[str, Any] | str
+    setting: str = 'PO'
+    explicit: bool = True
+    done: Annotated[tuple[str, ...], at_most(_MOST_DONE)] = ()
 
 
 def read_goal(text: str, source: str) -> HouseholdGoal:
@@ -72,20 +82,23 @@ def read_goal(text: str, source: str) -> HouseholdGoal:
     named = text.strip()
     if not named:
         raise SafegenError(f'{source}: is empty: name a household task', ErrorCode.EMPTY_TASK)
-    values: dict[str, Any] = {'task': named}
+    sent = _Sent(named)
     if named.startswith('{'):
-        values = _values(named, source)
-    asked = values['task']
-    if isinstance(asked, str):
-        task = clean_task(asked)
+        try:
+            values = json_object(named)
+        except NotJsonError as error:
+            raise HouseholdError(f'{source}: {error}: name a task or send JSON') from error
+        sent = SchemaReader(source, HouseholdError).read(_Sent, values)
+    if isinstance(sent.task, str):
+        task = clean_task(sent.task)
     else:
-        task = read_task(read_yaml(json.dumps(asked), source))
-    setting = setting_named(values.get('setting', 'PO'))
+        task = read_task(read_yaml(json.dumps(sent.task), source))
+    setting = setting_named(sent.setting)
     if setting is None:
         raise HouseholdError(f'{source}: setting: give PO, FO, "IPC (PO)" or "IPC (FO)"')
     world = load_scene(task.scene, setting)
     done = []
-    for number, each in enumerate(values.get('done', []), 1):
+    for number, each in enumerate(sent.done, 1):
         found = parse_action(each, world.found)
         after, feedback, _ = (
             step(world, found.action) if found.action else (world, Feedback(False, ''), ())
@@ -94,30 +107,7 @@ def read_goal(text: str, source: str) -> HouseholdGoal:
             raise HouseholdError(f'{source}: done: action {number} was never taken: leave it out')
         done.append(found.action)
         world = after
-    return HouseholdGoal(
-        task, setting, values.get('explicit', True), tuple(done), text, json.dumps(asked)
-    )
-
-
-def _values(text: str, source: str) -> dict[str, Any]:
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise HouseholdError(f'{source}: is not JSON: {error}: name a task or send JSON') from error
-    if not isinstance(values, dict) or 'task' not in values or not values.keys() <= set(_KEYS):
-        raise HouseholdError(f'{source}: give task, and perhaps {" ".join(_KEYS[1:])}')
-    done = values.get('done', [])
-    if not isinstance(done, list) or not all(isinstance(each, str) for each in done):
-        raise HouseholdError(f'{source}: done: must be a list of actions')
-    if len(done) > _MOST_DONE:
-        raise HouseholdError(f'{source}: done: {_MOST_DONE} actions at most')
-    if not isinstance(values.get('setting', ''), str):
-        raise HouseholdError(f'{source}: setting: must be a text')
-    if not isinstance(values.get('explicit', True), bool):
-        raise HouseholdError(f'{source}: explicit: must be true or false')
-    if not isinstance(values['task'], str | dict):
-        raise HouseholdError(f'{source}: task: must be the name of a task, or a task')
-    return values
+    return HouseholdGoal(task, setting, sent.explicit, tuple(done), text, json.dumps(sent.task))
 
 
 @dataclass(frozen=True)

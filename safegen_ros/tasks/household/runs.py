@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.text_files import read_text
+from safegen_ros.schema import NotJsonError, SchemaReader, at_most, between, json_object
 from safegen_ros.tasks.household.actions import Verb
 from safegen_ros.tasks.household.backend import Household, Observation
 from safegen_ros.tasks.household.constraints import Objects
@@ -117,19 +118,30 @@ class Played:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        options = self.options
-        return {
-            'task': self.episode.task.id,
-            'agent': self.agent,
-            'setting': options.setting,
-            'explicit': options.explicit,
-            'compat': options.compat,
-            'shield': options.shield,
-            'propose': options.propose,
-            'steps': options.steps,
-            'verdict': self.episode.verdict.category.name,
-            'answers': list(self.answers),
-        }
+        saved = SavedRun(
+            task=self.episode.task.id,
+            agent=self.agent,
+            **asdict(self.options),
+            verdict=self.episode.verdict.category.name,
+            answers=self.answers,
+        )
+        return asdict(saved)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """A run as its file has it."""
+
+    task: str
+    agent: str
+    setting: str
+    explicit: bool
+    compat: Compat
+    shield: ShieldMode
+    propose: bool
+    steps: Annotated[int, between(1, _MOST_ANSWERS)]
+    verdict: str
+    answers: Annotated[tuple[str, ...], at_most(_MOST_ANSWERS)]
 
 
 def play(
@@ -158,49 +170,30 @@ def load_run(path: Path) -> Played:
     Raises:
         SafegenError: it cannot be read, is not a run, or ends otherwise than it says.
     """
-    values = _values(path)
+    saved = _saved(path)
     options = RunOptions(
-        values['setting'], values['explicit'], values['compat'], values['shield'],
-        values['propose'], values['steps'],
-    )  # fmt: skip
-    answers = values['answers']
-    played = play(clean_task(values['task']), RecordedAnswers(answers), values['agent'], options)
+        saved.setting, saved.explicit, saved.compat, saved.shield, saved.propose, saved.steps
+    )
+    answers = saved.answers
+    played = play(clean_task(saved.task), RecordedAnswers(answers), saved.agent, options)
     verdict = played.episode.verdict.category.name
-    if verdict != values['verdict'] or list(played.answers) != answers:
+    if verdict != saved.verdict or played.answers != answers:
         raise HouseholdError(
-            f'{path}: played again it ends with {verdict}, not {values["verdict"]}, after '
+            f'{path}: played again it ends with {verdict}, not {saved.verdict}, after '
             f'{len(played.answers)} of {len(answers)} answers: it is of another version, or was '
             'changed; run the task again'
         )
     return played
 
 
-_FIELDS: dict[str, type] = {
-    'task': str, 'agent': str, 'setting': str, 'explicit': bool, 'compat': str, 'shield': str,
-    'propose': bool, 'steps': int, 'verdict': str, 'answers': list,
-}  # fmt: skip
-
-
-def _values(path: Path) -> dict[str, Any]:
+def _saved(path: Path) -> SavedRun:
     try:
-        values = json.loads(read_text(path, 'run'))
-    except (ValueError, RecursionError) as error:
+        values = json_object(read_text(path, 'run'))
+    except NotJsonError as error:
         raise HouseholdError(
-            f'{path}: is not JSON: give a file of safegen bench household run'
+            f'{path}: {error}: give a file of safegen bench household run'
         ) from error
-    if not isinstance(values, dict) or values.keys() != _FIELDS.keys():
-        raise HouseholdError(f'{path}: is not a run: its keys must be {" ".join(_FIELDS)}')
-    for key, kind in _FIELDS.items():
-        if type(values[key]) is not kind:
-            raise HouseholdError(f'{path}: {key} must be of type {kind.__name__}: correct it')
-    answers = values['answers']
-    if len(answers) > _MOST_ANSWERS or not all(isinstance(each, str) for each in answers):
-        raise HouseholdError(f'{path}: answers must be at most {_MOST_ANSWERS} texts: correct them')
-    if values['compat'] not in ('', 'spoc') or values['shield'] not in SHIELDS:
-        raise HouseholdError(f'{path}: compat or shield is unknown: correct it')
-    if not 1 <= values['steps'] <= _MOST_ANSWERS:
-        raise HouseholdError(f'{path}: steps must be from 1 to {_MOST_ANSWERS}: correct it')
-    return values
+    return SchemaReader(str(path), HouseholdError).read(SavedRun, values)
 
 
 class _Recorder:
