@@ -118,9 +118,11 @@ def test_a_damaged_block_is_made_again(built: Path, tmp_path: Path) -> None:
     ('old', 'new', 'said'),
     [
         ('"placeholder": false', '"placeholder": true', 'not what its fields say'),
-        ('nothing rests on b1', 'nothing rests on b2', 'correct the words'),
-        ('(:goal (and ', '(:goal (and (on b1 b1) ', 'propositions'),
+        ('nothing rests on b1', 'nothing rests on b2', 'not what its fields say'),
+        ('(:goal (and ', '(:goal (and (on b1 b1) ', 'not what its fields say'),
         ('"size": "', '"size": "9', 'not what its fields say'),
+        ('"id": "', '"id": "x', 'not what its fields say'),
+        ('"start": "', '"start": "x', 'not what its fields say'),
         ('"fold"', '"fould"', "unknown field 'fould'"),
     ],
 )
