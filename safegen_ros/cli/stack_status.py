@@ -18,8 +18,6 @@ from builtin_interfaces.msg import Time
 from rclpy.qos import qos_profile_action_status_default
 
 from safegen_msgs.msg import PendingPlan
-from safegen_ros.bringup.profiles import NodeSpec
-from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
@@ -38,6 +36,7 @@ LATCHED_S = 3.0
 """How long the topics of a node that was found may take to be heard [s]; see `DISCOVERY_S`."""
 
 _POLL_S = 0.02
+_NODES = ('validator', 'executor', 'planner')
 _ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
 _RUNNING = {
     GoalStatus.STATUS_ACCEPTED: 'accepted',
@@ -145,12 +144,12 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         namespace: absolute, of the nodes.
         running: what the supervisor of this domain says, if there is one.
     """
-    specs = node_specs('sim', {'namespace': namespace})
     pids = running.nodes if running else {}
+    names = {name: f'{namespace.rstrip("/")}/{name}' for name in _NODES}
     with Client(namespace) as client:
         listener = StopListener(client.node)
         goals = _Goals(client)
-        states = _states(client, specs)
+        states = _states(client)
         told = listener.wait(LATCHED_S) if states['executor'] else None
         serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
         untold = goals.wait(serving, LATCHED_S)
@@ -168,7 +167,7 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
         namespace=namespace,
         supervisor=running.status if running else '',
         log=running.log if running else '',
-        nodes=tuple(NodeStatus(s.full_name, states[s.name], pids.get(s.full_name)) for s in specs),
+        nodes=tuple(NodeStatus(full, states[n], pids.get(full)) for n, full in names.items()),
         stop=StopStatus(told.stopped, told.reason, _time(told.stamp), told.count) if told else None,
         goals=goals.running(),
         untold=untold,
@@ -245,11 +244,11 @@ class _Goals:
         return _RUNNING[goal.status]
 
 
-def _states(client: Client, specs: tuple[NodeSpec, ...]) -> dict[str, str]:
+def _states(client: Client) -> dict[str, str]:
     """The states of the nodes; empty for those without a heartbeat."""
 
     def states() -> dict[str, str]:
-        return {spec.name: client.heartbeats.state(spec.name) for spec in specs}
+        return {name: client.heartbeats.state(name) for name in _NODES}
 
     client.heartbeats.wait_for(lambda: all(states().values()), DISCOVERY_S)
     return states()
