@@ -13,7 +13,7 @@ from typing import Any
 from rich.markup import escape
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
-from safegen_ros.cli.verdicts import print_fact, show_verdict
+from safegen_ros.cli.verdicts import print_fact, print_folded, show_verdict
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.approval import ApprovalRecord
@@ -105,7 +105,7 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
     for title, text in (*rows, *_task(record)):
         bad = title == 'Record' and not good
         bad |= title == 'Operator' and not all(_holds(each, record) for each in record.approvals)
-        say(f'{title:<16} {escape(text)}', style='bold red' if bad else None)
+        print_folded(console, f'{title:<16} {escape(text)}', 'bold red' if bad else '', 17)
     for attempt in record.attempts:
         print_fact(console, tell(attempt), details=1)
         show_verdict(console, attempt.verdict, attempt.steps or None)
@@ -123,7 +123,7 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
         say(f'file             {artefact.file or "no " + artefact.name} {escape(artefact.note)}')
     made = ', '.join(f'{name} {value}' for name, value in sorted(record.versions.items()))
     if made:
-        say(f'made by          [dim]{escape(made)}[/]')
+        print_folded(console, f'made by          [dim]{escape(made)}[/]', hang=17)
     if events:
         say('[bold]events[/]')
         for entry in kept.entries:
@@ -150,7 +150,7 @@ def _task(record: RunRecord) -> Iterator[tuple[str, str]]:
 
 def _event(entry: JournalEntry) -> str:
     fact = tell(read_event(Path(JOURNAL), entry))
-    text = ', '.join(_values(entry.data)) if fact is None else fact.text
+    text = ', '.join(_values(entry.data)) or 'no change' if fact is None else fact.text
     short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'
     return f'{entry.number:>4}  {entry.time[11:23]}  {entry.kind:<10}  {short}'
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from textwrap import indent
 from typing import Any
 
 from rich.markup import escape
+from rich.text import Text
 
 from safegen_ros.pddl.writer import value_text
 from safegen_ros.record.present.telling import ALARM, BAD, GOOD, NOTE, RunFact
@@ -21,7 +21,7 @@ _AROUND = 5  # steps that are shown before and after the failing one
 _MOST_LISTED = 20  # constraints, or atoms
 
 
-_STYLES = {'': None, GOOD: 'green', NOTE: 'yellow', BAD: 'red', ALARM: 'bold red'}
+_STYLES = {'': '', GOOD: 'green', NOTE: 'yellow', BAD: 'red', ALARM: 'bold red'}
 
 
 def verdict_values(verdict: Verdict, steps: Sequence[object] | None) -> dict[str, Any]:
@@ -85,32 +85,44 @@ def show_verdict(
     """
     colour = 'green' if verdict.ok else 'red'
     prefix = f'{escape(name)}: ' if name else ''
-    _print(
+    print_folded(
         console,
         f'{prefix}[bold {colour}]{verdict.category.name}[/]: {escape(verdict.reason)}',
     )
     if verdict.ok or steps is None:
         return
     for line in _steps(verdict, steps):
-        _print(console, line)
+        print_folded(console, line)
     for line in _broken(verdict):
-        _print(console, line)
+        print_folded(console, line)
     if verdict.category is not Category.FORMAT_ERROR:
         where = 'at the end' if verdict.failing_state == len(steps) else 'at that point'
-        _print(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
+        print_folded(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
 
 
 def print_fact(console: Console, fact: RunFact | None, details: int | None = None) -> None:
     """Prints a fact of a run, with at most so many of its details."""
     if fact is not None:
-        _print(console, indent(escape(fact.text), '  '), _STYLES[fact.tone])
-        for line in fact.details[:details]:
-            _print(console, indent(escape(line), '    '), 'dim')
+        for line in fact.text.splitlines():
+            print_folded(console, f'  {escape(line)}', _STYLES[fact.tone], 2)
+        for line in '\n'.join(fact.details[:details]).splitlines():
+            print_folded(console, f'    {escape(line)}', 'dim', 4)
 
 
-def _print(console: Console, line: str, style: str | None = None) -> None:
-    # Folded on a terminal; a pipe keeps one line for one fact.
-    console.print(line, style=style, highlight=False, soft_wrap=not console.is_terminal)
+def print_folded(console: Console, line: str, style: str = '', hang: int = 0) -> None:
+    """Prints markup, folded on a terminal; a pipe keeps one line for one fact.
+
+    Args:
+        hang: blanks before each line but the first.
+    """
+    if not console.is_terminal:
+        console.print(line, style=style, highlight=False, soft_wrap=True)
+        return
+    text = Text.from_markup(line, style=style)
+    lines = text[hang:].wrap(console, console.width - hang)
+    for each in lines[1:]:
+        each.pad_left(hang)
+    console.print(text[:hang] + Text('\n').join(lines), highlight=False)
 
 
 def _steps(verdict: Verdict, plan: Sequence[object]) -> Iterator[str]:
