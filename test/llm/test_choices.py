@@ -25,9 +25,8 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.choices import ChoiceGuide, StepChoices
-from safegen_ros.llm.decoding.guide import PlanSyntax
-from safegen_ros.llm.decoding.shield import TextEnding
+from safegen_ros.llm.decoding import choices as choices_module
+from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
@@ -35,70 +34,6 @@ from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, next_step, pla
 from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.validator import Validator
-
-
-@settings(SUITE, max_examples=100)
-@given(strategies.SEEDS)
-def test_whatever_is_chosen_the_plan_is_safe(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = strategies.toggles(rng) if seed % 2 else strategies.generated(rng)
-    own = plan_syntax(InstructStyle(), problem)
-    choices = StepChoices(Shield(problem), own)
-    shield = Shield(problem)
-    situation, seen = shield.start, {shield.start}
-    for _ in range(8):
-        if choices.ending is not TextEnding.CUT:
-            break
-        steps = shield.steps(situation)
-        assert {*choices.offered} == {str(s) for s, a in steps.items() if a not in seen}
-        answer = rng.choice(choices.offered)
-        choices.take(f' {answer}\n')
-        situation = steps[parse_plan(answer).steps[0]]
-        seen.add(situation)
-        assert choices.situation == situation
-    assert InstructStyle().plan_text(choices.text, problem) == str(choices.plan)
-    verdict = Validator(problem).verify(choices.plan)
-    if choices.ending is TextEnding.FINISHED:
-        assert verdict.ok
-    elif choices.ending is TextEnding.STUCK:
-        assert not verdict.ok
-        assert not {*shield.steps(situation).values()} - seen
-    else:
-        assert choices.offered
-    assert bool(choices.offered) == (choices.ending is TextEnding.CUT)
-
-
-@pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.'])
-def test_an_answer_that_was_not_offered_changes_nothing(answer: str) -> None:
-    problem = llm_small.lamps()
-    choices = StepChoices(Shield(problem), plan_syntax(InstructStyle(), problem))
-    choices.take('(on l2)')
-    before = choices.offered
-    choices.take('(on l11)')
-    choices = StepChoices(Shield(problem), plan_syntax(InstructStyle(), problem))
-    with pytest.raises(BackendError, match='ask again'):
-        choices.take(answer)
-    assert (choices.text, choices.ending) == ('', TextEnding.CUT)
-    choices.take('(on l2)')
-    assert choices.offered == before
-
-
-def test_a_solution_ends_the_plan() -> None:
-    problem = llm_small.lamps()
-    choices = StepChoices(Shield(problem), plan_syntax(llm_small.style('words'), problem))
-    for text in ('off object1', 'on object2'):
-        assert text in choices.offered
-        choices.take(text)
-    assert choices.ending is TextEnding.FINISHED
-    assert str(choices.plan) == '(off l1)\n(on l11)'
-    assert choices.text == 'off object1 on object2'
-
-
-def test_a_dead_end_is_told_and_no_step_offered() -> None:
-    problem = llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))')
-    choices = StepChoices(Shield(problem), PlanSyntax(str, '\n'))
-    assert choices.ending is TextEnding.STUCK
-    assert choices.offered == ()
 
 
 class Chat:
@@ -134,10 +69,64 @@ class Chat:
     generate_batch = samples = close = None
 
 
-def by_steps(model: Chat, problem: Problem, **options: int) -> ChoiceGuide:
+def by_steps(model: Chat, problem: Problem) -> ChoiceGuide:
     style = InstructStyle()
     ask = partial(next_step, style, style.messages(problem, []))
-    return ChoiceGuide(model, ask, Shield(problem), plan_syntax(style, problem), **options)
+    return ChoiceGuide(model, ask, Shield(problem), plan_syntax(style, problem))
+
+
+class Chance(Chat):
+    """A server that takes any choice."""
+
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__()
+        self._rng = rng
+        self.offered: list[set[str]] = []
+
+    def choose(
+        self,
+        messages: Sequence[Message],
+        choices: Sequence[str],
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> Completion:
+        self.offered.append({*choices})
+        return Completion(f' {self._rng.choice(choices)}\n', 1, 1, 0.0, 'stop')
+
+
+@settings(SUITE, max_examples=100)
+@given(strategies.SEEDS)
+def test_whatever_is_chosen_the_plan_is_safe(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.toggles(rng) if seed % 2 else strategies.generated(rng)
+    model, shield = Chance(rng), Shield(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choices_module, 'MAX_STEPS', 8)
+        plan = by_steps(model, problem).shielded(Sampling())
+    situation, seen = shield.start, {shield.start}
+    for step in plan.steps:
+        steps = shield.steps(situation)
+        offered = {str(each) for each, after in steps.items() if after not in seen}
+        assert len(offered) == 1 or model.offered.pop(0) == offered
+        assert str(step) in offered
+        situation = steps[step]
+        seen.add(situation)
+    if len(plan) < 8 and not Validator(problem).verify(plan).ok:  # a dead end
+        assert not {*shield.steps(situation).values()} - seen
+
+
+@pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.'])
+def test_an_answer_that_was_not_offered_is_no_step(answer: str) -> None:
+    model = Chat()
+    model.choose = lambda *asked: Completion(answer, 1, 1, 0.0, 'stop')  # type: ignore[method-assign]
+    with pytest.raises(BackendError, match='ask again'):
+        by_steps(model, llm_small.lamps()).shielded(Sampling())
+
+
+def test_a_dead_end_ends_the_plan_and_asks_nothing() -> None:
+    problem, model = llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))'), Chat()
+    assert len(by_steps(model, problem).shielded(Sampling())) == 0
+    assert model.asked == []
 
 
 def test_a_server_that_keeps_to_choices_is_asked_for_one_step_after_the_other() -> None:
@@ -148,8 +137,6 @@ def test_a_server_that_keeps_to_choices_is_asked_for_one_step_after_the_other() 
     for step in plan.steps:
         situation = shield.steps(situation)[step]
     assert [kind for kind, _ in model.asked] == ['choose'] * len(plan)
-    short = by_steps(Chat(), problem, max_steps=1).shielded(Sampling())
-    assert short.steps == plan.steps[:1]
 
 
 def test_what_a_server_answers_plainly_counts_only_where_it_was_offered() -> None:
