@@ -18,7 +18,7 @@ from support.strategies import SUITE
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.decoding.guide import PlanSyntax
 from safegen_ros.llm.decoding.logits_processors import ShieldProcessor
-from safegen_ros.llm.decoding.shield import TextEnding, TextShield
+from safegen_ros.llm.decoding.shield import TextEnding, TextShield, Visited
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -43,10 +43,10 @@ def trie(kind: str) -> TokenTrie:
     return token_trie(llm_small.tokenizer(kind))
 
 
-def text_shield(problem: Problem, style: str, kind: str, **options: bool) -> TextShield:
+def text_shield(problem: Problem, style: str, kind: str) -> TextShield:
     tokenizer = llm_small.tokenizer(kind)
     own = plan_syntax(llm_small.style(style), problem)
-    return TextShield(Shield(problem), own, trie(kind), [tokenizer.eos_token_id], **options)
+    return TextShield(Shield(problem), own, trie(kind), [tokenizer.eos_token_id])
 
 
 def read_back(problem: Problem, style: str, kind: str, tokens: list[int]) -> str:
@@ -57,9 +57,7 @@ def read_back(problem: Problem, style: str, kind: str, tokens: list[int]) -> str
     return llm_small.style(style).plan_text(text, problem)
 
 
-def check_safe(
-    problem: Problem, plan: Plan, ending: TextEnding, avoid_visited: bool = True
-) -> None:
+def check_safe(problem: Problem, plan: Plan, ending: TextEnding) -> None:
     """Every step applies, nothing is broken for good, and who finished has solved the problem.
 
     Who is stuck could go nowhere, or only back.
@@ -73,12 +71,12 @@ def check_safe(
         assert situation is not None
         situation = shield.after(situation, step)
         assert situation is not None
-        assert not avoid_visited or situation not in visited
+        assert situation not in visited
         visited.add(situation)
     assert situation is not None
     assert ending is not TextEnding.FOREIGN
     assert (ending is TextEnding.FINISHED) <= verdict.ok
-    ahead = {*shield.steps(situation).values()} - (visited if avoid_visited else set())
+    ahead = {*shield.steps(situation).values()} - visited
     assert (ending is TextEnding.STUCK) <= (not verdict.ok and not ahead)
 
 
@@ -93,16 +91,14 @@ def a_problem(rng: random.Random) -> Problem:
 
 
 @settings(SUITE, max_examples=200)
-@given(strategies.SEEDS, st.sampled_from(PAIRS), st.booleans(), st.booleans())
-def test_whatever_tokens_are_drawn_the_plan_is_safe(
-    seed: int, pair: tuple[str, str], go_on: bool, avoid_visited: bool
-) -> None:
+@given(strategies.SEEDS, st.sampled_from(PAIRS))
+def test_whatever_tokens_are_drawn_the_plan_is_safe(seed: int, pair: tuple[str, str]) -> None:
     rng = random.Random(seed)
     problem = a_problem(rng)
     if pair[1] == 'words' and problem.domain.name == 'random-toggles':
         problem = llm_small.lamps()
     try:
-        shield = text_shield(problem, *pair, go_on=go_on, avoid_visited=avoid_visited)
+        shield = text_shield(problem, *pair)
     except SafegenError as error:  # too large to be put in words
         assume(error.code is not ErrorCode.TASK_TOO_LARGE)
         raise
@@ -117,27 +113,29 @@ def test_whatever_tokens_are_drawn_the_plan_is_safe(
         written = shield.after(written, tokens[-1])
     plan, ending = shield.read(tokens)
     assert ending is written.ending
-    check_safe(problem, plan, ending, avoid_visited)
+    check_safe(problem, plan, ending)
     if ending is not TextEnding.CUT:
         assert parse_plan(read_back(problem, *pair, tokens)) == plan
 
 
 def continuations(
-    shield: Shield, own: PlanSyntax, situation: Situation, depth: int
+    shield: Shield, own: PlanSyntax, situation: Situation, visited: Visited, depth: int
 ) -> Iterator[str]:
     """The texts of all plans of up to `depth` steps from a situation, a separator before each."""
     yield own.separator
     if depth:
         for step, after in shield.steps(situation).items():
-            for rest in continuations(shield, own, after, depth - 1):
+            if after in visited:
+                continue
+            for rest in continuations(shield, own, after, visited | {after}, depth - 1):
                 yield own.separator + own.step(step) + rest
 
 
 @pytest.mark.parametrize('pair', PAIRS)
 def test_the_tokens_let_through_are_just_those_that_keep_a_plan(pair: tuple[str, str]) -> None:
     """Found by trying every token at every place of a text, against all plans there are."""
-    problem = llm_small.lamps(names='l1 l11')
-    shield = text_shield(problem, *pair, go_on=True)
+    problem = llm_small.lamps('(and (lit l1) (broken l1))', names='l1 l11')  # never
+    shield = text_shield(problem, *pair)
     own, tokenizer = plan_syntax(llm_small.style(pair[0]), problem), llm_small.tokenizer(pair[1])
     once, twice = (
         [tokenizer.decode([token] * count) for token in range(len(tokenizer))] for count in (1, 2)
@@ -146,7 +144,7 @@ def test_the_tokens_let_through_are_just_those_that_keep_a_plan(pair: tuple[str,
     for token in tokenizer.all_special_ids:
         del pieces[token]
     rng, spanning = random.Random(4), 0
-    for _ in range(3):
+    for _ in range(6):
         written = shield.start
         for _ in range(12):
             place = written.place
@@ -154,7 +152,7 @@ def test_the_tokens_let_through_are_just_those_that_keep_a_plan(pair: tuple[str,
             longest = len(partial) + llm_small.LONGEST
             ahead = {
                 plan[:end]
-                for plan in continuations(shield.shield, own, place.situation, 4)
+                for plan in continuations(shield.shield, own, place.situation, place.visited, 4)
                 for end in range(len(partial), min(len(plan), longest) + 1)
             }
             whole = ' ' if pair[1] == 'words' else ''  # no word is written in two parts
@@ -165,66 +163,50 @@ def test_the_tokens_let_through_are_just_those_that_keep_a_plan(pair: tuple[str,
             moves = shield.moves(place)
             assert {*moves.tokens} == expected
             spanning += sum(bool(steps) for _, steps in moves.tokens.values())
+            if moves.stuck:
+                break
             token = rng.choice(sorted(moves.tokens))
             written = shield.after(written, token)
     assert spanning > (10 if pair[1] == 'joined' else 0)
 
 
 @pytest.mark.parametrize('pair', PAIRS)
-@pytest.mark.parametrize('beams', [1, 3])
-def test_a_batch_of_problems_with_prompts_of_several_lengths(
-    pair: tuple[str, str], beams: int
-) -> None:
-    """Drawn, twice for each problem, and searched with the beams of `generate`."""
+def test_a_model_that_draws_writes_safe_plans(pair: tuple[str, str]) -> None:
     problems = [
         llm_small.lamps(),
         kits()['ferry'].problem(3, kits()['ferry'].sizes('express')[0], 'express').problem,
         llm_small.lamps('(lit l1)'),  # solved by doing nothing
         llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))'),  # out of reach
     ]
-    tokenizer = llm_small.tokenizer(pair[1])
-    shields = [text_shield(problem, *pair, avoid_visited=True) for problem in problems]
-    prompts = [llm_small.prompt(tokenizer, problem) for problem in problems]
-    assert len({*map(len, prompts)}) > 1
-    batch = tokenizer.pad({'input_ids': prompts}, return_tensors='pt')
+    tokenizer, found = llm_small.tokenizer(pair[1]), []
     torch.manual_seed(1)
-    drawn = {'do_sample': True, 'top_k': 0, 'top_p': 0.9, 'num_return_sequences': 2}
-    searched = {'num_beams': beams, 'num_return_sequences': beams}
-    output = llm_small.model(len(tokenizer)).generate(
-        **batch,
-        logits_processor=[ShieldProcessor(shields)],
-        max_new_tokens=70,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        **(drawn if beams == 1 else searched),
-    )
-    rows = output[:, batch['input_ids'].shape[1] :].tolist()
-    share = len(rows) // len(problems)
-    found = [shields[number // share].read(row) for number, row in enumerate(rows)]
-    for number, (plan, ending) in enumerate(found):
-        if beams > 1 and number % share and ending is TextEnding.FOREIGN:
-            continue  # a beam that no token was left for; it comes last
-        check_safe(problems[number // share], plan, ending)
+    for problem in problems:
+        shield = text_shield(problem, *pair)
+        prompt = torch.tensor([llm_small.prompt(tokenizer, problem)])
+        [row] = llm_small.model(len(tokenizer)).generate(
+            prompt,
+            logits_processor=[ShieldProcessor(shield)],
+            max_new_tokens=70,
+            pad_token_id=tokenizer.pad_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            do_sample=True,
+            top_k=0,
+            top_p=0.9,
+        )
+        tokens = row[prompt.shape[1] :].tolist()
+        plan, ending = shield.read(tokens)
+        check_safe(problem, plan, ending)
         if ending is not TextEnding.CUT:
-            assert parse_plan(read_back(problems[number // share], *pair, rows[number])) == plan
-    assert found[2 * share] == (Plan(), TextEnding.FINISHED)
-    assert found[3 * share] == (Plan(), TextEnding.STUCK)
+            assert parse_plan(read_back(problem, *pair, tokens)) == plan
+        found.append((plan, ending))
+    assert found[2:] == [(Plan(), TextEnding.FINISHED), (Plan(), TextEnding.STUCK)]
     assert any(len(plan) for plan, _ in found)
-
-
-def test_a_plan_ends_at_the_goal_unless_it_may_go_on() -> None:
-    solved = llm_small.lamps('(lit l1)')
-    for go_on in (False, True):
-        shield = text_shield(solved, 'words', 'words', go_on=go_on)
-        moves = shield.moves(shield.start.place)
-        assert moves.may_end
-        assert bool(moves.tokens) == go_on
 
 
 @pytest.mark.parametrize('pair', PAIRS)
 def test_a_plan_that_could_only_go_back_is_stuck(pair: tuple[str, str]) -> None:
     problem = llm_small.lamps('(and (lit l1) (broken l1))')  # never
-    shield = text_shield(problem, *pair, avoid_visited=True)
+    shield = text_shield(problem, *pair)
     rng = random.Random(2)
     longest = 0
     for _ in range(5):
@@ -257,19 +239,12 @@ def test_names_that_tokens_cannot_spell_are_refused() -> None:
     some = TokenTrie({1: ' on', 2: ' object1', 3: ' off'})
     own = plan_syntax(llm_small.style('words'), lamps)
     shield = TextShield(Shield(lamps), own, some, [0])
-    assert shield.moves(shield.start.place).tokens.keys() == {1, 3}
-    then = shield.moves(shield.after(shield.start, 1).place)
+    assert shield.moves(shield.start.place).tokens.keys() == {3}  # object1 is on already
+    then = shield.moves(shield.after(shield.start, 3).place)
     assert then.tokens.keys() == {2}
     none = TextShield(Shield(lamps), own, TokenTrie({1: ' fly'}), [0])
     with pytest.raises(BackendError, match='no tokens for'):
         none.moves(none.start.place)
-
-
-def test_rows_that_do_not_fit_the_problems_are_refused() -> None:
-    shield = text_shield(llm_small.lamps(), 'instruct', 'bytes')
-    processor = ShieldProcessor([shield, shield])
-    with pytest.raises(BackendError, match='3 rows'):
-        processor(torch.zeros((3, 4), dtype=torch.long), torch.zeros((3, 330)))
 
 
 @pytest.mark.parametrize('kind', ['words', 'bytes', 'joined', 'blanks'])

@@ -117,9 +117,7 @@ def _taken(
         taken: list[float] = []
         for number, each in enumerate(drawn, start=1):
             written = plan_syntax(style, each.problem)
-            shield = TextShield(
-                Shield(each.problem), written, trie, {tokenizer.eos_token_id}, avoid_visited=True
-            )
+            shield = TextShield(Shield(each.problem), written, trie, {tokenizer.eos_token_id})
             # A shortest one: the shield lets no plan come back to where it was.
             plan = solve(each.problem, optimal=True).plan
             ids = tokenizer(written.plan(plan), add_special_tokens=False)['input_ids']
@@ -143,7 +141,7 @@ def along(shield: TextShield, ids: Sequence[int], plan: Plan, scores: Any) -> It
 
     from safegen_ros.llm.decoding.logits_processors import ShieldProcessor
 
-    processor = ShieldProcessor([shield])
+    processor = ShieldProcessor(shield)
     for place, token in enumerate(ids):
         row = torch.tensor([[0, *ids[:place]]])  # behind a prompt of one token
         left, seconds = timed(partial(processor, row, scores))

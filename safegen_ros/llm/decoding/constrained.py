@@ -98,7 +98,7 @@ class TransformersGuide:
 
     def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
         """A plan of admissible steps only; see `Guide.shielded`."""
-        processor = ShieldProcessor([self._text])
+        processor = ShieldProcessor(self._text)
         ids = self._backend.write(self._prompt, sampling, cancelled, logits_processor=[processor])
         return self._text.read(ids)[0]
 
@@ -126,9 +126,7 @@ class TransformersGuide:
     @cached_property
     def _text(self) -> TextShield:
         backend = self._backend
-        return TextShield(
-            self._shield, self._syntax, backend.trie, backend.ends, avoid_visited=True
-        )
+        return TextShield(self._shield, self._syntax, backend.trie, backend.ends)
 
     @cached_property
     def _beam(self) -> StepBeam:

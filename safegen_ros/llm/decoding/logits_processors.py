@@ -12,10 +12,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Refused
 from safegen_ros.llm.decoding.guide import WordAutomaton
-from safegen_ros.llm.decoding.shield import TextEnding, TextShield, Written
+from safegen_ros.llm.decoding.shield import TextEnding, TextShield
 from safegen_ros.llm.decoding.token_trie import TokenTrie
 
 if TYPE_CHECKING:
@@ -23,75 +22,40 @@ if TYPE_CHECKING:
 
 
 class ShieldProcessor:
-    """Follows every row of one call of `generate`, whose rows may have a problem each.
+    """Holds the single row of one call of `generate` to plans of a problem.
 
-    Rows may be padded on the left, may be several for one problem (`num_return_sequences`, beams,
-    which may change places among those of one problem) and may end at different times. A row whose
-    plan can neither end nor go on is ended there; see `TextShield.read`.
-
-    Args:
-        shields: the problems' shields; the rows of one are next to each other.
+    A plan that can neither end nor go on is ended there; see `TextShield.read`.
     """
 
-    def __init__(self, shields: Sequence[TextShield]) -> None:
-        self._shields = shields
-        self._width = -1  # of the prompts, in tokens
-        self._rows: list[tuple[list[int], Written]] = []
+    def __init__(self, shield: TextShield) -> None:
+        self._shield = shield
+        self._written = shield.start
+        self._width = -1  # of the prompt, and then of what was read [tokens]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """The scores with those of all other tokens at minus infinity.
 
         Raises:
-            BackendError: the rows are not as many for each problem, or the tokens of the model
-                cannot spell any admissible step.
-            SafegenError: a problem has too many ground actions to list.
+            BackendError: the tokens of the model cannot spell any admissible step.
+            SafegenError: the problem has too many ground actions to list.
         """
-        rows, size = scores.shape
-        if self._width < 0:
-            self._begin(rows, input_ids.shape[1])
-        texts = input_ids[:, self._width :].tolist()
-        share = rows // len(self._shields)
-        self._rows = [(ids, self._follow(row, ids, share)) for row, ids in enumerate(texts)]
-        allowed: list[int] = []
-        for row, (_, written) in enumerate(self._rows):
-            first = row * size
-            allowed.extend([first + token for token in self._allowed(row // share, written)])
-        index = input_ids.new_tensor(allowed)
-        return scores.new_full(scores.shape, float('-inf')).put_(index, scores.take(index))
+        row = input_ids[0].tolist()
+        for token in row[self._width :] if self._width >= 0 else ():
+            self._written = self._shield.after(self._written, token)
+        self._width = len(row)
+        allowed = [*self._shield.ends]
+        if self._written.ending is TextEnding.CUT:
+            moves = self._shield.moves(self._written.place)
+            allowed = [*moves.tokens, *(allowed if moves.may_end or moves.stuck else ())]
+        return _only(input_ids, scores, allowed)
 
-    def _begin(self, rows: int, width: int) -> None:
-        share, left = divmod(rows, len(self._shields))
-        if left or not share:
-            raise BackendError(
-                f'{rows} rows cannot be shared by {len(self._shields)} problems: give every '
-                'problem the same number of rows'
-            )
-        self._width = width
-        self._rows = [([], shield.start) for shield in self._shields for _ in range(share)]
 
-    def _follow(self, row: int, ids: list[int], share: int) -> Written:
-        """The text of a row, from that of one token less, which a beam may have had elsewhere."""
-        if not ids:
-            return self._rows[row][1]
-        shield, before = self._shields[row // share], ids[:-1]
-        first = row - row % share
-        for other in (row, *range(first, first + share)):
-            known, written = self._rows[other]
-            if known == before:
-                return shield.after(written, ids[-1])
-        written = shield.start
-        for token in ids:
-            written = shield.after(written, token)
-        return written
-
-    def _allowed(self, problem: int, written: Written) -> list[int]:
-        shield = self._shields[problem]
-        if written.ending is not TextEnding.CUT:
-            return [*shield.ends]
-        moves = shield.moves(written.place)
-        if moves.may_end or moves.stuck:
-            return [*moves.tokens, *shield.ends]
-        return [*moves.tokens]
+def _only(input_ids: torch.Tensor, scores: torch.Tensor, allowed: list[int]) -> torch.Tensor:
+    """The scores of a single row with those of all other tokens at minus infinity."""
+    index = input_ids.new_tensor(allowed)
+    kept = scores.new_full(scores.shape, float('-inf'))
+    kept[0, index] = scores[0, index]
+    return kept
 
 
 _COMMENTS = re.compile(r'^[ \t]*;.*\n?', re.MULTILINE)
@@ -173,7 +137,4 @@ class WordMask:
         allowed = [*self._offered]
         if self._text.may_end() or not allowed:
             allowed += self._ends
-        index = input_ids.new_tensor(allowed)
-        kept = scores.new_full(scores.shape, float('-inf'))
-        kept[0, index] = scores[0, index]
-        return kept
+        return _only(input_ids, scores, allowed)

@@ -93,12 +93,12 @@ class Written:
 class TextShield:
     """Follows texts of plans of one problem.
 
+    A plan ends where it solves the problem. It goes back to no situation that it has been in, and
+    is stuck where nothing else is admissible, rather than going in circles.
+
     Args:
         trie: what the model's tokens stand for.
         ends: the tokens that end a text.
-        go_on: whether a plan may go on where it could end.
-        avoid_visited: whether to keep a plan from going back to a situation that it has been in;
-            it is stuck where nothing else is admissible, rather than going in circles.
     """
 
     def __init__(
@@ -107,22 +107,16 @@ class TextShield:
         syntax: PlanSyntax,
         trie: TokenTrie,
         ends: Collection[int],
-        *,
-        go_on: bool = False,
-        avoid_visited: bool = False,
     ) -> None:
         self.shield = shield
         self.ends = frozenset(ends)
         self._syntax = syntax
         self._trie = trie
-        self._go_on = go_on
-        self._avoid = avoid_visited
         self._texts: dict[Step, tuple[str, tuple[bool, ...]]] = {}
         self._units: dict[Situation, tuple[Unit, ...]] = {}
         self._finished: dict[Situation, bool] = {}
         self._moves: dict[Place, Moves] = {}
-        visited = frozenset([shield.start]) if avoid_visited else frozenset()
-        self.start = Written(Place(shield.start, None, visited))
+        self.start = Written(Place(shield.start, None, frozenset([shield.start])))
         """The empty text."""
 
     def moves(self, place: Place) -> Moves:
@@ -235,7 +229,7 @@ class TextShield:
         """Adds the tokens that go on behind the end of a step."""
         separator = self._syntax.separator
         done = (*done, unit.step)
-        visited = visited | {unit.after} if self._avoid else visited
+        visited |= {unit.after}
         if not written:  # the step is written: its situation is where we are
             self._spread(found, Place(unit.after, '', visited), '', done)
             return
@@ -251,10 +245,9 @@ class TextShield:
 
     def _open_units(self, situation: Situation, visited: Visited) -> tuple[Unit, ...]:
         """The steps that may come next, as far as they are wanted."""
-        if not self._go_on and self._solved(situation):
+        if self._solved(situation):
             return ()
-        units = self._all_units(situation)
-        return tuple(unit for unit in units if unit.after not in visited) if visited else units
+        return tuple(unit for unit in self._all_units(situation) if unit.after not in visited)
 
     def _all_units(self, situation: Situation) -> tuple[Unit, ...]:
         """All admissible steps that the tokens can spell."""

@@ -32,9 +32,7 @@ def small() -> Any:
 def _written(tokenizer: Any, plan: Plan) -> tuple[TextShield, list[int]]:
     written = plan_syntax(InstructStyle(), MADE.problem)
     ends = {tokenizer.eos_token_id}
-    shield = TextShield(
-        Shield(MADE.problem), written, token_trie(tokenizer), ends, avoid_visited=True
-    )
+    shield = TextShield(Shield(MADE.problem), written, token_trie(tokenizer), ends)
     ids = tokenizer(written.plan(plan), add_special_tokens=False)['input_ids']
     return shield, [*ids, tokenizer.eos_token_id]
 
