@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -29,11 +29,7 @@ CHUNK_SIZE = 128 * 1024
 QUEUE_DEPTH = 1000
 
 _SEPARATOR = '=' * 80
-_FIELD = re.compile(r'^(?P<type>[A-Za-z]\w*(?:/[A-Za-z]\w*)?)(?:<=\d+)?(?:\[(?:<=)?\d*\])?\s+\w')
-_PRIMITIVES = frozenset(
-    {'bool', 'byte', 'char', 'float32', 'float64', 'string', 'wstring'}
-    | {f'{sign}int{bits}' for sign in ('', 'u') for bits in (8, 16, 32, 64)}
-)
+_NAME = re.compile(r'(\w+)/(\w+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +122,9 @@ class McapRecorder(Closing):
         reliability = (
             ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE
         )
-        package, folder, name = topic.type.split('/')
+        package, _, name = topic.type.split('/')
         return self._node.create_subscription(
-            getattr(import_module(f'{package}.{folder}'), name),
+            _message_class(package, name),
             full_name,
             partial(self._record, full_name, channel),
             QoSProfile(depth=QUEUE_DEPTH, reliability=reliability, durability=durability),
@@ -191,6 +187,10 @@ def unsubscribe(node: Node, subscription: Any) -> None:
         node.executor.create_task(destroy)
 
 
+def _message_class(package: str, name: str) -> Any:
+    return getattr(import_module(f'{package}.msg'), name)
+
+
 def definition_path(package: str, name: str) -> Path:
     """Where a `.msg` file is installed.
 
@@ -211,15 +211,6 @@ def definition_path(package: str, name: str) -> Path:
     )
 
 
-def dependencies(package: str, text: str) -> Iterator[tuple[str, str]]:
-    """(package, name) of each message type that a definition names in its fields."""
-    for line in text.splitlines():
-        field = _FIELD.match(line.split('#', 1)[0].strip())
-        if field and field['type'] not in _PRIMITIVES:
-            owner, _, name = field['type'].rpartition('/')
-            yield owner or package, name
-
-
 def schema_text(type_name: str) -> str:
     """The full text of a message type, encoding `ros2msg` of the MCAP registry.
 
@@ -236,7 +227,8 @@ def schema_text(type_name: str) -> str:
         key = waiting.pop(0)
         if key not in found:
             found[key] = definition_path(*key).read_text(encoding='utf-8')
-            waiting += dependencies(key[0], found[key])
+            fields = _message_class(*key).get_fields_and_field_types()
+            waiting += _NAME.findall(' '.join(fields.values()))  # such as sequence<a_msgs/B, 3>
     (_, first), *rest = found.items()
     parts = [first, *(f'{_SEPARATOR}\nMSG: {p}/{n}\n{text}' for (p, n), text in rest)]
     return '\n'.join(parts)

@@ -28,7 +28,6 @@ from safegen_ros.record.mcap_writer import (
     STACK_TOPICS,
     McapRecorder,
     Topic,
-    dependencies,
     schema_text,
 )
 from safegen_ros.ros.discovery import use_stack_discovery
@@ -313,26 +312,3 @@ def test_a_recording_has_all_that_the_layout_of_foxglove_shows():
     recorded = {'/' + topic.name.lstrip('/') for topic in STACK_TOPICS}
     assert {'/executor/scene', '/diagnostics'} <= {name.lstrip('"') for name in shown}
     assert {name.lstrip('"') for name in shown} <= recorded
-
-
-def test_the_stack_topics_have_definitions():
-    for topic in STACK_TOPICS:
-        assert schema_text(topic.type)
-
-
-@pytest.mark.parametrize(
-    ('line', 'found'),
-    [
-        ('Step[] steps', [('p', 'Step')]),
-        ('Step[<=3] steps  # a comment', [('p', 'Step')]),
-        ('geometry_msgs/Pose[2] poses', [('geometry_msgs', 'Pose')]),
-        ('string<=10 name', []),
-        ('float64[6] joints', []),
-        ('uint8 SUCCESS=5', []),
-        ("string DONE='Step x'", []),
-        ('# Step step', []),
-        ('', []),
-    ],
-)
-def test_dependencies_of_one_line(line, found):
-    assert list(dependencies('p', line)) == found
