@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(579, 400),
-    'source lines': Limit(112_823, 76_000),
+    'source lines': Limit(112_866, 76_000),
     'test files': Limit(385),
     'test lines': Limit(63_679, 42_000),
     'median source file': Limit(200, 200),

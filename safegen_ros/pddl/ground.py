@@ -8,7 +8,7 @@ Only search asks for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -353,9 +353,10 @@ class Grounder:
             schema = self._schemas[name] = _Schema(self.problem.domain.actions[name], self.table)
         return schema
 
-    def are_known(self, steps: Iterable[Step]) -> bool:
-        """Whether all steps are remembered as actions of the problem; if not, see `check`."""
-        return self._checked.issuperset(steps)
+    def unknown(self, steps: Sequence[Step], first: int) -> list[int]:
+        """The indices, from one on, of steps that are not remembered as actions of the problem."""
+        checked = self._checked
+        return [index for index in range(first, len(steps)) if steps[index] not in checked]
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.

@@ -23,7 +23,6 @@ from functools import cached_property
 from safegen_ros.pddl.bits import no_tick
 from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.pddl.writer import formula_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict, joined
 from safegen_ros.verify.timed_actions import EXACT, TimedActions, seconds_text
 from safegen_ros.verify.timed_places import TimedPlaces
@@ -45,17 +44,23 @@ class TemporalProof:
         """The actions of the problem over time."""
         return self._places.actions
 
-    def verify(self, plan: Plan) -> Verdict:
-        """The verdict on a plan whose steps are actions of the problem.
+    def verify(
+        self, plan: Plan, not_a_step: Callable[[Plan, int], Verdict | None] = lambda plan, at: None
+    ) -> Verdict:
+        """The verdict on a plan.
 
         Args:
             plan: the plan; without times its steps follow each other.
+            not_a_step: the verdict where a step, from one on, is not an action of the problem.
         """
         if self._places.full:
             self._places = TimedPlaces(self._places.problem)
         self._places.tidy()
+        run = _Run(self._places, plan)
+        if unreadable := not_a_step(plan, run.known):
+            return unreadable
         try:
-            run = _Run(self._places, self.actions.timed(plan), written=bool(plan.times))
+            run.prepare()
         except CannotFollow as refused:
             return Verdict(Category.FORMAT_ERROR, str(refused), refused.index, len(plan))
         return run.verdict()
@@ -74,7 +79,7 @@ class _Run(TimedWalk):
         if not end.good:
             if any(state < last for state in self._broken.values()):
                 return self._unsafe(ended=True)
-            unmet = [formula for formula, test in self.places.goals if not test(end.state)]
+            unmet = [(each, told) for each, told, test in self.places.goals if not test(end.state)]
             if unmet:
                 return self._short(unmet)
             if self.places.monitors.unsatisfied(end.standing):
@@ -109,7 +114,7 @@ class _Run(TimedWalk):
         return min((index for _, index, _ in made if index >= 0), default=-1)
 
     def _fraction(self) -> float:
-        held = [test(self.trail[-1].state) for _, test in self.places.goals]
+        held = [test(self.trail[-1].state) for _, _, test in self.places.goals]
         return sum(held) / len(held) if held else 1.0
 
     def _report(self, number: int, state: int | None = None) -> BrokenConstraint:
@@ -158,16 +163,16 @@ class _Run(TimedWalk):
             self._fraction(), (), refused.missing, len(self.trail) - 1,
         )  # fmt: skip
 
-    def _short(self, unmet: list[Formula]) -> Verdict:
+    def _short(self, unmet: list[tuple[Formula, str]]) -> Verdict:
         found = [self._report(number, state) for number, state in self._broken.items()]
         found += map(self._report, self._open())
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
-        goals, last = tuple(map(formula_text, unmet)), len(self.trail) - 1
+        goals, last = tuple(text for _, text in unmet), len(self.trail) - 1
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
             f'the plan ends {self.moment()} without {joined(goals, " and ")}'
-            f'{self._numbers(unmet, last)}{extra}',
+            f'{self._numbers([formula for formula, _ in unmet], last)}{extra}',
             -1, len(self.plan), self._fraction(), tuple(found), goals, last,
         )  # fmt: skip
 

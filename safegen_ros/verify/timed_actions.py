@@ -140,7 +140,13 @@ class TimedActions:
         if step.action not in self.problem.domain.durative:
             return [self._grounding.action(step)]
         ends = (Moment.AT_START, Moment.AT_END)
-        return [self._part(step, moment, duration) for moment in ends]
+        found = (self._part(step, moment, duration) for moment in ends)
+        return [grounder.action(part) for grounder, part in found]
+
+    def ground(self, step: Step, moment: Moment, duration: Decimal) -> GroundAction:
+        """The start or the end of a step that is known to be one of the problem's; not kept."""
+        grounder, found = self._part(step, moment, duration)
+        return grounder.ground(found)
 
     def after(self, together: Iterable[GroundAction], state: int) -> int:
         """The state after some happenings of one moment, which do not interfere.
@@ -202,14 +208,14 @@ class TimedActions:
                 self._idle[name] = found  # whatever its objects
         return found
 
-    def _part(self, step: Step, moment: Moment, duration: Decimal) -> GroundAction:
+    def _part(self, step: Step, moment: Moment, duration: Decimal) -> tuple[Grounder, Step]:
         name = _part_name(moment, step.action)
         if name in self._by_duration:
             schema = self.problem.domain.durative[step.action]
             name = f'{name} {duration.normalize()}'
             if name not in self._lasting:
                 self._lasting[name] = self._grounder_of(part(schema, moment, duration), name)
-        return self._grounder(name).action(Step(name, step.arguments))
+        return self._grounder(name), Step(name, step.arguments)
 
     def _grounder_of(self, action: Action, name: str) -> Grounder:
         domain = replace(self._parts.domain, actions={name: action})
@@ -249,6 +255,11 @@ class TimedActions:
             self._bounds[step] = bounds
         values = self.numbers.values(state)
         return [(operator, _result(evaluate, values)) for operator, evaluate in bounds]
+
+    def fits(self, step: Step, duration: Decimal) -> bool:
+        """Whether a step has exactly the duration that its action has in every state."""
+        fixed = self._fixed.get(step.action)
+        return fixed is not None and all(duration == value for _, value in fixed)
 
     def schema(self, action: GroundAction) -> Action:
         """The schema of a happening."""

@@ -12,15 +12,16 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import TypeVar
 
 from safegen_ros.pddl.bits import no_tick
 from safegen_ros.pddl.ground import GroundAction, goal_tests
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Moment, Problem
 from safegen_ros.pddl.plan import Step
-from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.verify.clocked import TIMED, Clocked, clocked
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing
-from safegen_ros.verify.timed_actions import TimedActions
+from safegen_ros.verify.timed_actions import EPSILON, EXACT, TimedActions
 
 _MOST_KEPT = 8192  # places, moves between them, and steps with durations
 _MOST_VALUES = 50_000  # tuples of numbers; some tens of megabytes
@@ -36,6 +37,7 @@ class TimedHappening:
         which: of its step, `the start of ` or `the end of `; empty for a step without a duration.
         duration: of its step [s], of a start.
         during: what its step asks for until it ends, of a start.
+        fits: whether its step may have this duration in every state.
         begin: the start of its step, of an end.
     """
 
@@ -43,12 +45,16 @@ class TimedHappening:
     which: str = ''
     duration: Decimal = Decimal(0)
     during: GroundAction | None = None
+    fits: bool = True
     begin: TimedHappening | None = None
 
 
 PlanEntry = tuple[Decimal, int, TimedHappening]
 """A happening of a plan: its time [s], the number of its step (-1 for literals), what happens."""
 
+
+_Move = TypeVar('_Move')
+_After = TypeVar('_After')
 
 Move = TimedHappening | tuple[TimedHappening, ...]
 """What happens at one moment."""
@@ -69,7 +75,11 @@ class TimedPlace:
         self.held = held  # whether what they ask for all the time holds here
         self.after: dict[Move, TimedPlace] = {}
         # What a whole step of some duration leads to, if nothing happens beside it.
-        self.through: dict[tuple[Step, Decimal], tuple[TimedPlace, TimedPlace]] = {}
+        self.through: dict[tuple[Step, Decimal], Through] = {}
+
+
+Through = tuple[TimedPlace, TimedPlace, Decimal]
+"""The places after the start and the end of a step, and the time to the next one's start [s]."""
 
 
 class TimedPlaces:
@@ -78,20 +88,20 @@ class TimedPlaces:
     Attributes:
         problem: the problem.
         actions: its actions over time.
-        goals: what must hold in the end, with its test.
+        goals: what must hold in the end, with its text and its test.
         monitors: the constraints without times.
         timed: the numbers of the constraints with times, in order.
         untimed: those of the others, by the shifts of their monitors.
         start: the place of the initial state.
         literals: the timed literals.
-        known: the happenings of steps with durations.
+        sequential: whether time changes nothing but the order of happenings.
     """
 
     def __init__(self, problem: Problem, tick: Callable[[], None] = no_tick) -> None:
         self.problem = problem
         self.actions = TimedActions(problem, tick=tick)
         table = self.actions.table
-        self.goals = goal_tests(problem, table)
+        self.goals = [(each, formula_text(each), test) for each, test in goal_tests(problem, table)]
         state = table.encode(problem.init)
         timed = {n: c for n, c in enumerate(problem.constraints) if c.operator in TIMED}
         untimed = {n: c for n, c in enumerate(problem.constraints) if n not in timed}
@@ -114,7 +124,9 @@ class TimedPlaces:
         ]
         self._places: dict[tuple[int, Standing, tuple[TimedHappening, ...]], TimedPlace] = {}
         self._moves = 0
-        self.known: dict[tuple[Step, Decimal], tuple[TimedHappening, ...]] = {}
+        self._starts: dict[tuple[Step, Decimal], TimedHappening] = {}
+        self._ends: dict[TimedHappening, TimedHappening] = {}
+        self.sequential = not (timed or self.literals)
 
     def told(self, number: int) -> tuple[str, str]:
         """A constraint as PDDL, and why it is not satisfied."""
@@ -138,30 +150,47 @@ class TimedPlaces:
 
     def tidy(self) -> None:
         """Forgets the places if there are many; a plan that is followed needs its own."""
-        if max(self._moves, len(self._places), len(self.known)) >= _MOST_KEPT:
+        if max(self._moves, len(self._places), len(self._starts)) >= _MOST_KEPT:
             for place in self._places.values():  # they lead to each other in circles
                 place.after.clear()
                 place.through.clear()
             self.start.after.clear()
             self.start.through.clear()
             self._places.clear()
-            self.known.clear()
+            self._starts.clear()
+            self._ends.clear()
             self._moves = 0
             self.actions.forget()
 
-    def happenings(self, step: Step, duration: Decimal) -> tuple[TimedHappening, ...]:
-        """What a step that takes some time [s] is made of, in order."""
-        first, *last = self.actions.happenings(step, duration)
-        found: tuple[TimedHappening, ...] = (TimedHappening(first),)
-        if last:
-            start = TimedHappening(first, 'the start of ', duration, self.actions.during(step))
-            found = start, TimedHappening(last[0], 'the end of ', begin=start)
-        self.known[step, duration] = found
+    def begin(self, step: Step, duration: Decimal) -> TimedHappening:
+        """The start of a step that takes some time [s], or all of a step that takes none."""
+        found = self._starts.get((step, duration))
+        if found is None:
+            actions = self.actions
+            if step.action in self.problem.domain.durative:
+                action = actions.ground(step, Moment.AT_START, duration)
+                during, fits = actions.during(step), actions.fits(step, duration)
+                found = TimedHappening(action, 'the start of ', duration, during, fits)
+            else:
+                (action,) = actions.happenings(step, duration)
+                found = TimedHappening(action)
+            self._starts[step, duration] = found
+        return found
+
+    def end(self, step: Step, begin: TimedHappening) -> TimedHappening:
+        """The end of a step."""
+        found = self._ends.get(begin)
+        if found is None:
+            action = self.actions.ground(step, Moment.AT_END, begin.duration)
+            found = self._ends[begin] = TimedHappening(action, 'the end of ', begin=begin)
         return found
 
     def place(self, before: TimedPlace, happenings: Sequence[TimedHappening]) -> TimedPlace:
         """The place after what happens at one moment, which is possible there."""
-        state = self.actions.after((each.action for each in happenings), before.state)
+        if len(happenings) == 1:
+            state = happenings[0].action.apply(before.state)
+        else:
+            state = self.actions.after((each.action for each in happenings), before.state)
         lasting = list(before.lasting)
         for each in happenings:
             if each.begin is not None:
@@ -175,16 +204,32 @@ class TimedPlaces:
             found = self._places[key] = TimedPlace(*key, held)
         return found
 
-    def remember(self, before: TimedPlace, move: Move, after: TimedPlace) -> None:
+    def through(self, before: TimedPlace, step: Step, duration: Decimal) -> Through | None:
+        """What a step leads to, beside which nothing happens.
+
+        Returns:
+            None if the step cannot be done, or that depends on more than its happenings.
+        """
+        begin, state = self.begin(step, duration), before.state
+        if not (begin.fits and begin.action.applicable(state)):
+            return None
+        between = begin.action.apply(state)
+        end, during = self.end(step, begin), begin.during
+        if not end.action.applicable(between) or not (during and during.applicable(between)):
+            return None
+        standing = self.monitors.progress(before.standing, between, state ^ between)
+        middle = TimedPlace(between, standing, (begin,), True)
+        state = end.action.apply(between)
+        standing = self.monitors.progress(standing, state, state ^ between)
+        place = self._places.get((state, standing, ()))
+        if place is None:
+            place = self._places[state, standing, ()] = TimedPlace(state, standing, (), True)
+        found = middle, place, EXACT.add(duration, EPSILON)
+        self.remember(before.through, (step, duration), found)
+        return found
+
+    def remember(self, moves: dict[_Move, _After], move: _Move, after: _After) -> None:
         """Keeps a move that another plan may make, too."""
         if self._moves < _MOST_KEPT:
             self._moves += 1
-            before.after[move] = after
-
-    def remember_step(
-        self, before: TimedPlace, step: tuple[Step, Decimal], after: tuple[TimedPlace, TimedPlace]
-    ) -> None:
-        """Keeps where a step with its duration leads if nothing happens beside it."""
-        if self._moves < _MOST_KEPT:
-            self._moves += 1
-            before.through[step] = after
+            moves[move] = after

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from operator import itemgetter
@@ -15,6 +15,7 @@ from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.verdict import LONGEST, joined
+from safegen_ros.verify.clocked import Clocked
 from safegen_ros.verify.timed_actions import EPSILON, EXACT, changes, seconds_text
 from safegen_ros.verify.timed_places import PlanEntry, TimedPlace, TimedPlaces
 
@@ -34,31 +35,53 @@ class CannotFollow(Exception):
 class TimedWalk:
     """One plan, followed from moment to moment.
 
-    Args:
-        written: whether the times are its own.
-
     Attributes:
         trail: the places so far, one for each state.
+        known: the number of its first steps whose way is known; the rest may not even be actions.
         clocks: the constraints with times.
         late: those of them that are broken, by their numbers; see `_note`.
         single: whether only steps happen, and they follow each other.
-
-    Raises:
-        CannotFollow: a step has no duration.
     """
 
-    def __init__(self, places: TimedPlaces, plan: Plan, written: bool) -> None:
+    def __init__(self, places: TimedPlaces, plan: Plan) -> None:
         self.places = places
         self.plan = plan
         self.trail = [places.start]
         self._made: list[list[PlanEntry]] = []  # see `moment_of`
-        self.clocks = places.clocks()
+        self.clocks: list[Clocked] = []
         self.late: dict[int, tuple[int, bool]] = {}  # see `_note`
+        self.single = places.sequential
+        self.known, self._due = 0, Decimal(0)  # when the step after those may start
+        if self.single:
+            self._follow_known()
+
+    def _follow_known(self) -> None:
+        place, trail, due, count, add = self.trail[0], self.trail, self._due, 0, EXACT.add
+        for step, (start, duration) in zip(self.plan.steps, self.plan.times, strict=False):
+            known = place.through.get((step, duration))
+            if known is None or start < due:
+                break
+            middle, place, lasting = known
+            trail += middle, place
+            due = add(start, lasting)
+            count += 1
+        self.known, self._due = count, due
+
+    def prepare(self) -> None:
+        """Gives the rest of the plan its times.
+
+        Raises:
+            CannotFollow: a step has no duration, or starts while it runs.
+        """
+        plan, places, written = self.plan, self.places, bool(self.plan.times)
+        self.plan = plan = places.actions.timed(plan)
         durative = places.problem.domain.durative
-        self.single = not (self.clocks or places.literals) and _follow_each_other(plan, durative)
+        self.single = self.single and self._follow_each_other(durative)
         if self.single:
             return
+        self.trail = [places.start]
         self._check_repeated()
+        self.clocks = places.clocks()
         self._entries = places.literals.copy()
         for index, (_, duration) in enumerate(plan.times):
             if written and not duration and plan.steps[index].action in durative:
@@ -86,20 +109,20 @@ class TimedWalk:
                 )
             last[step] = EXACT.add(start, EXACT.add(duration, EPSILON))
 
-    def _happenings(self, index: int) -> list[PlanEntry]:
+    def _happenings(self, index: int) -> Iterator[PlanEntry]:
         """What a step is made of."""
         step, (start, duration) = self.plan.steps[index], self.plan.times[index]
-        found = self.places.known.get((step, duration)) or self.places.happenings(step, duration)
-        if len(found) == 1:
-            return [(start, index, found[0])]
-        return [(start, index, found[0]), (EXACT.add(start, duration), index, found[1])]
+        begin = self.places.begin(step, duration)
+        yield start, index, begin
+        if begin.during is not None:
+            yield EXACT.add(start, duration), index, self.places.end(step, begin)
 
     def moment_of(self, state: int) -> list[PlanEntry]:
         """What made a state, s1 or a later one."""
         if not self.single:
             return self._made[state - 1]
         index, which = divmod(state - 1, 2)
-        return [self._happenings(index)[which]]
+        return [list(self._happenings(index))[which]]
 
     def follow(self) -> None:
         """Lets each state last until the next moment, and then applies its happenings.
@@ -110,34 +133,32 @@ class TimedWalk:
         if not self.single:
             self._follow_moments()
             return
-        place, trail = self.trail[-1], self.trail
-        for index, (step, (_, duration)) in enumerate(
-            zip(self.plan.steps, self.plan.times, strict=True)
+        place, trail, plan = self.trail[-1], self.trail, self.plan
+        for index in range(self.known, len(plan)):
+            step, (_, duration) = plan.steps[index], plan.times[index]
+            known = place.through.get((step, duration)) or self.places.through(
+                place, step, duration
+            )
+            if known is not None:
+                middle, place, _ = known
+                trail += middle, place
+                continue
+            for entry in self._happenings(index):
+                if not place.held:
+                    self._refuse_lasting()
+                place = self._move([entry], place, apart=True)
+                trail.append(place)
+
+    def _follow_each_other(self, durative: Container[str]) -> bool:
+        """Whether each step takes some time and ends `EPSILON` before the next one starts."""
+        add, due, first = EXACT.add, self._due, self.known
+        for step, (start, duration) in zip(
+            self.plan.steps[first:], self.plan.times[first:], strict=True
         ):
-            known = place.through.get((step, duration))
-            if known is None:
-                known = self._through(index, place)
-                self.places.remember_step(place, (step, duration), known)
-            else:
-                trail += known
-            place = known[1]
-
-    def _through(self, index: int, place: TimedPlace) -> tuple[TimedPlace, TimedPlace]:
-        """The places after the start and the end of a step that nothing happens beside.
-
-        Raises:
-            CannotFollow: it cannot be done.
-        """
-        for entry in self._happenings(index):
-            if not place.held:
-                self._refuse_lasting()
-            known = place.after.get(entry[2])
-            if known is None:
-                known = self._move([entry], place, apart=True)
-                self.places.remember(place, entry[2], known)
-            place = known
-            self.trail.append(place)
-        return self.trail[-2], place
+            if start < due or not duration or step.action not in durative:
+                return False
+            due = add(start, add(duration, EPSILON))
+        return True
 
     def _follow_moments(self) -> None:
         """As `follow`, whatever happens at which moment."""
@@ -162,7 +183,7 @@ class TimedWalk:
             if known is None or near:
                 known = self._move(together, place, apart=single and not near)
                 if not near:
-                    self.places.remember(place, move, known)
+                    self.places.remember(place.after, move, known)
             before, place, previous = place, known, time
             self.trail.append(place)
             self._made.append(together)
@@ -217,7 +238,7 @@ class TimedWalk:
     def _check_duration(self, entry: PlanEntry, state: int) -> None:
         """Checks the duration of a step that starts; plans are written to `EPSILON`."""
         _, index, happening = entry
-        if happening.during is None:
+        if happening.during is None or happening.fits:
             return
         for operator, value in self.places.actions.duration(self.plan.steps[index], state):
             if happening.duration == value:
@@ -301,16 +322,6 @@ class TimedWalk:
         together = self.moment_of(state)
         names = joined(list(map(self._told, together)), ' and ')
         return f'from {seconds_text(together[0][0])} s on, after {names}'
-
-
-def _follow_each_other(plan: Plan, durative: Container[str]) -> bool:
-    """Whether each step takes some time and ends `EPSILON` before the next one starts."""
-    add, due = EXACT.add, Decimal(0)
-    for step, (start, duration) in zip(plan.steps, plan.times, strict=True):
-        if start < due or not duration or step.action not in durative:
-            return False
-        due = add(start, add(duration, EPSILON))
-    return True
 
 
 def step_name(plan: Plan, index: int) -> str:

@@ -147,7 +147,7 @@ class Validator:
             steps = parse_plan(plan, timed=True) if isinstance(plan, str) else plan
         except PlanFormatError as error:
             return Verdict(Category.FORMAT_ERROR, error.message)
-        return self._not_a_step(steps) or proof.verify(steps)
+        return proof.verify(steps, self._not_a_step)
 
     def _follow(self, place: _Place, step: Step) -> _Place | None:
         """Where a step leads; None when it is not an action of the problem or does not apply."""
@@ -206,11 +206,7 @@ class Validator:
 
     def _not_a_step(self, plan: Plan, first: int = 0) -> Verdict | None:
         """The verdict on a plan with a step, from the first on, that is not an action."""
-        if self._grounder.are_known(plan.steps[first:]):
-            return None
-        for index in range(first, len(plan)):
-            if self._grounder.are_known(plan.steps[index : index + 1]):
-                continue
+        for index in self._grounder.unknown(plan.steps, first):
             try:
                 self._grounder.check(plan.steps[index])
             except KeyError:

@@ -30,13 +30,14 @@ from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import verify_step
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify import timed_walk, val
+from safegen_ros.verify import val
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.run_monitor import RunMonitor
 from safegen_ros.verify.temporal import TemporalProof
 from safegen_ros.verify.timed_actions import TimedActions, Touched
+from safegen_ros.verify.timed_walk import TimedWalk
 from safegen_ros.verify.val_faults import unanswerable
 from safegen_ros.verify.validator import Validator, verify
 
@@ -313,7 +314,7 @@ def test_steps_that_follow_each_other_are_proved_as_others_are(
         for text in ('0: (cool) [2]', '0: (cool) [2] 2.001: (wait) [3]', plan, plan):
             found = validator.verify(text)
             with monkeypatch.context() as patched:
-                patched.setattr(timed_walk, '_follow_each_other', lambda *_: False)
+                patched.setattr(TimedWalk, '_follow_each_other', lambda *_: False)
                 assert other.verify(text) == found
 
 
