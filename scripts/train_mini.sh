@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, two more supervised
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, three more supervised
 # runs. After a kill the same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -30,4 +30,5 @@ dataset runs/mini-mix-data mini-mix
 model sft mini-mix mini-mix
 dataset runs/mini-mix2-data mini-mix2
 model sft mini-mix2 mini-mix2
-.venv/bin/python scripts/ship_model.py --sft runs/mini-mix2 --out models/safegen-mini
+model sft mini-mix3 mini-mix3
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix3 --out models/safegen-mini

@@ -265,6 +265,7 @@ def test_there_are_recipes() -> None:
         'mini-grpo',
         'mini-mix',
         'mini-mix2',
+        'mini-mix3',
         'mini-more',
         'mini-smoke',
         'qwen2.5-0.5b-sft',
