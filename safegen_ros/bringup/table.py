@@ -18,14 +18,13 @@ from typing import Any
 import yaml
 
 from safegen_ros.bringup.profiles import PROFILES, ArgSpec, NodeSpec, Profile
-from safegen_ros.errors import BackendError, BringupError
-from safegen_ros.llm.model_folder import check_folder
-from safegen_ros.llm.model_names import KEY_ENV, is_server, named_model, split_name
+from safegen_ros.errors import BringupError, SafegenError
+from safegen_ros.llm.model_names import KEY_ENV, named_model
 from safegen_ros.node_parameters import NODES
-from safegen_ros.paths import DataNotFoundError, data_path
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.ros.discovery import check_distribution
-from safegen_ros.ros.parameter_files import ParameterFileError, check_parameter_file
+from safegen_ros.ros.parameter_files import check_parameter_file
 
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
 
@@ -56,14 +55,29 @@ def _checked(spec: ArgSpec, value: str) -> str:
     if spec.kind in ('path', 'params', 'model'):
         try:
             found = named_model(value) if spec.kind == 'model' else str(data_path(value))
-            if spec.kind == 'params':
-                check_parameter_file(found)
-            if spec.kind == 'model' and not is_server(found):
-                check_folder(Path(split_name(found)[1]))
-        except (BackendError, DataNotFoundError, ParameterFileError) as error:
+            _check_file(spec, found)
+        except SafegenError as error:
             raise BringupError(f'argument {spec.name}: {error.message}') from error
         return found
     return value
+
+
+def _check_file(spec: ArgSpec, found: str) -> None:
+    """Reads a file as the nodes will, so that a wrong one is refused before they start."""
+    if spec.kind == 'params':
+        check_parameter_file(found)
+    elif spec.name == 'scene_file':
+        from safegen_ros.robot.scene import load_scene
+
+        load_scene(found)
+    elif spec.name == 'site_file':
+        from safegen_ros.tasks.site import load_site
+
+        load_site(Path(found))
+    elif spec.name == 'operators_file':
+        from safegen_ros.keys.authority import read_operators
+
+        read_operators(Path(found))
 
 
 def profile_of(name: str) -> Profile:
@@ -73,7 +87,7 @@ def profile_of(name: str) -> Profile:
         BringupError: there is no such profile.
     """
     if name not in PROFILES:
-        raise BringupError(f'profile {name!r} does not exist (profiles: {", ".join(PROFILES)})')
+        raise BringupError(f'profile {name!r} does not exist: use one of {" ".join(PROFILES)}')
     return PROFILES[name]
 
 
@@ -109,7 +123,7 @@ def node_specs(profile: str, values: Mapping[str, object] | None = None) -> tupl
         if name not in known:
             raise BringupError(
                 f'argument {name} does not exist: {suggestion(name, known)}'
-                f'(arguments: {", ".join(known)})'
+                f'use one of {" ".join(known)}'
             )
     checked = {name: _checked(spec, given.get(name, spec.default)) for name, spec in known.items()}
     return chosen.build(checked)

@@ -39,9 +39,7 @@ class BatchingBackend(TransformersBackend):
     well; a beam and an answer with a given beginning take the whole model, in their turn.
 
     Args:
-        model_dir: as of `TransformersBackend`.
-        device: as of `TransformersBackend`.
-        four_bit: as of `TransformersBackend`.
+        model_dir, device, four_bit: as of `TransformersBackend`.
         batch: most answers that are written together.
         waiting: calls that may be open beside as many as a batch holds; one more is refused with
             `QUEUE_FULL`.

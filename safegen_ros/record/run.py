@@ -260,12 +260,9 @@ class RunRecord:
     """The data of a report about a run.
 
     Attributes:
-        run_id: name of its folder.
         started: UTC, ISO 8601.
-        attempts: every answer in order.
         plan: the plan that was executed or would have been; empty when there is none.
         plan_source: the level that proposed it, or the client's name.
-        verdict: the last finding about that plan.
         steps: what was begun, as its progress was heard.
         steps_done: how many steps were executed and observed.
         worlds: the observations, in order; of a run by the nodes only the last world.
@@ -274,12 +271,10 @@ class RunRecord:
         reached: whether that world satisfies the goal; None when it was not observed.
         cell: what executed, see `cell_name`; empty when no stack was reached.
         error_code: what ended the run; `NONE` for success.
-        message: the reason in words; empty for success.
         timings: seconds by name, such as 'planning' [s].
         versions: version by name, with the commit of the source where it is known.
         stepwise: whether each step was chosen after the one before, as `safegen step` does it.
         second_opinion: whether VAL had to agree with the verdicts on the attempts.
-        replans: each replan of the task, in order.
         approved_by: who allowed the last plan; empty without an approval.
         answers: what a model wrote for a task in words.
         understood: what those words were understood as; None where there were none, or nothing was.

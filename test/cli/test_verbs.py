@@ -44,6 +44,8 @@ def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         (['step', EXAMPLE, '--model', 'docs'], 1, 'docs: config.json is missing'),
         (['up', 'moon'], 2, "profile 'moon' does not exist"),
         (['up', 'sim', 'real_time_factor:=fast'], 2, "'fast' is not a number"),
+        (['up', 'sim', 'site_file:=README.md'], 2, 'argument site_file: '),
+        (['up', 'sim', 'scene_file:=README.md'], 2, 'README.md: is not YAML'),
         (['up', 'sim', 'model'], 2, "'model' is not an argument"),
         (['train', 'sft', '--config', 'none.yaml', '--out', 'x'], 2, 'none.yaml does not exist'),
     ],
