@@ -1,20 +1,22 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen data`: builds, shards, merges, checks and describes."""
+"""`safegen data` builds, shards, merges, checks and describes; `safegen train` makes a model."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from support.datasets_small import contents, small_recipe
+from support.training_small import SHORT, write_dataset, write_recipe
 from typer.testing import CliRunner, Result
 
-from safegen_ros.cli.failures import is_bad_input
-from safegen_ros.cli.main import app
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, is_bad_input
+from safegen_ros.cli.main import app, main
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.errors import SafegenError
 
@@ -157,3 +159,29 @@ def test_a_domain_that_the_recipe_lacks_gets_values_of_its_own(
     assert done.exit_code == 0, done.output
     rows = (tmp_path / 'out' / 'train.jsonl').read_text().splitlines()
     assert {json.loads(row)['domain'] for row in rows} == {'blocksworld'}
+
+
+def run_train(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, 'argv', ['safegen', 'train', *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+def test_a_recipe_becomes_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_dataset(tmp_path / 'data', 4, 1, ['ferry'])
+    recipe = write_recipe(tmp_path / 'short.yaml', SHORT, data__folder=str(data), budget__steps=1)
+    out = tmp_path / 'run'
+    assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == 0
+    assert f'model: {out}/model' in capsys.readouterr().out.splitlines()
+    assert (out / 'model' / 'config.json').exists()
+    assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == EXIT_BAD_INPUT
+    assert 'resume it (--resume)' in ' '.join(capsys.readouterr().err.split())
+    assert (
+        run_train(monkeypatch, 'grpo', '--config', recipe, '--out', tmp_path / 'new')
+        == EXIT_BAD_INPUT
+    )
+    assert 'use train sft' in ' '.join(capsys.readouterr().err.split())

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The client of servers against real ones: seeds, limits, cancel, choices, adapters.
+"""The client of servers against real ones, and vLLM in its own process: seeds, limits, cancel.
 
 It needs `make base`, and `make vllm` or `make llamacpp`.
 """
@@ -37,6 +37,12 @@ OTHER = [{'role': 'user', 'content': 'Count from one to ten.'}]
 GREEDY = Sampling(0.0, 1.0, 16)
 DRAWN = Sampling(1.0, 1.0, 16)
 START_S = 600.0
+LIMITS = {
+    'HF_HUB_OFFLINE': '1',
+    'OMP_NUM_THREADS': '2',
+    'VLLM_CPU_KVCACHE_SPACE': '1',
+    'VLLM_CPU_OMP_THREADS_BIND': 'nobind',
+}
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1200)]
 
@@ -45,11 +51,16 @@ pytestmark = [pytest.mark.nightly, pytest.mark.timeout(1200)]
 def kind(request: pytest.FixtureRequest) -> str:
     """A server that is installed here."""
     found: str = request.param
-    if not (MADE[found].exists() and BASE.exists()):
-        not_here = f'NO REAL {found} WAS ASKED: run make base and {HOW[found]}'
+    need(found)
+    return found
+
+
+def need(kind: str) -> None:
+    """Skips, and says so, where a server or its model is not made."""
+    if not (MADE[kind].exists() and BASE.exists()):
+        not_here = f'NO REAL {kind} WAS ASKED: run make base and {HOW[kind]}'
         warnings.warn(not_here, stacklevel=1)
         pytest.skip(not_here)
-    return found
 
 
 @pytest.fixture(scope='module')
@@ -98,13 +109,7 @@ def address(kind: str, adapters: Path, tmp_path_factory: pytest.TempPathFactory)
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]
     log = tmp_path_factory.mktemp('server') / 'log'
-    environment = {
-        **os.environ,
-        'HF_HUB_OFFLINE': '1',
-        'OMP_NUM_THREADS': '2',
-        'VLLM_CPU_KVCACHE_SPACE': '1',
-        'VLLM_CPU_OMP_THREADS_BIND': 'nobind',
-    }
+    environment = {**os.environ, **LIMITS}
     command = {'vllm': vllm_command, 'llama.cpp': llama_command}[kind](adapters, port)
     with log.open('w') as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
@@ -193,3 +198,26 @@ def test_adapters_answer_otherwise(kind: str, address: str, backend: OpenAIBacke
             return named.generate(HELLO, GREEDY).text
 
     assert answer('base', 0) != answer('mine', 1)
+
+
+def test_vllm_in_process_keeps_the_promises_of_a_backend(tmp_path: Path) -> None:
+    need('vllm')
+    environment = {**os.environ, **LIMITS, 'PYTHONPATH': f'{ROOT}:{ROOT / "test"}'}
+    ran = subprocess.run(
+        [VLLM.with_name('python'), '-m', 'support.vllm_in_process', BASE, tmp_path / 'found'],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found = json.loads((tmp_path / 'found').read_text())
+    assert found['together'] == found['alone']
+    assert found['alone'][0] != found['alone'][1]
+    assert found['after'] == found['alone'][0]
+    assert found['drawn'][0] == found['drawn'][3]
+    assert len({*found['drawn']}) == 3
+    assert len({*found['samples']}) > 1
+    assert len(found['samples']) == 4
+    assert found['short'] == 'length'
+    assert found['stopped'] == found['whole'].split(found['word'])[0]
+    assert found['canceled']
+    assert 0 < found['heard'] < 200
+    assert found['chosen'] in ('pick-up b1', 'put-down b1')
