@@ -141,8 +141,10 @@ def read_lines(
                 except ValueError as error:
                     raise fail(f'{place}: is not JSON: {error}') from error
                 yield values, place
-    except (OSError, UnicodeDecodeError) as error:
-        raise fail(f'{path}: cannot be read: {error}') from error
+    except OSError as error:
+        raise fail(f'{path}: cannot be read: {error.strerror}: check the path') from error
+    except UnicodeDecodeError as error:
+        raise fail(f'{path}: cannot be read: {error}: write it in UTF-8') from error
 
 
 def read_row(kind: type[_Row], values: Any, place: str) -> _Row:
