@@ -52,6 +52,12 @@ _IDLE = re.compile(
     r'could|allowed|cannot)\b)[^.;,]*|\buntil i (?:say|tell)\b'
 )
 """Words that sound like a rule but add none."""
+_BINDS = re.compile(
+    r'(?<![\w-])(?:it|its|them|they|that|this|these|those|ones|any\w*|no(?:thing|body|ne| one)|'
+    r"some\w*|every\w*|each|both|all|others?|must\w*|mustn't|may|should\w*|shouldn't|shall|can\w*|"
+    r"can't|do|don't|dont|does|doesn't|let|keep|leave|stay\w*|never|ever|always|allowed|only)(?![\w-])"
+)
+"""A word without which a part that names nothing of the world binds nobody: 'not my idea'."""
 _STANDS = (
     'is|are|was|lies|lie|sits|stands|lying|sitting|standing|resting|waiting|parked|located|now|'
     'currently|presently|moment|that|which|what|whatever|everything|all|one|ones|thing|those'
@@ -62,6 +68,7 @@ _COUNTS = {
     'ten': 10, 'eleven': 11, 'twelve': 12,
 }  # fmt: skip
 _NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(_COUNTS)})(?![\w-]|\.\d)(\s+\w+)?')
+_TIMES = re.compile(r'(?:second|minute|hour|day|week|month|year|people|percent|am|pm)s?')
 _STEPS = ('step', 'steps', 'action', 'actions', 'move', 'moves')
 _LIKE_A_NAME = re.compile(r'(?<![\w-])[a-z]+[_-]?\d+(?![\w-])')
 _BEHIND_A = re.compile(
@@ -93,7 +100,7 @@ def left_out(request: Request, problem: Problem) -> str:
     return (
         _kind_left_out(text, things, used)
         or _number_left_out(text, problem, used)
-        or _rule_left_out(text, problem, ruled=bool(request.constraints))
+        or _rule_left_out(text, problem, nouns=things.nouns, ruled=bool(request.constraints))
     )
 
 
@@ -141,7 +148,10 @@ def _number_left_out(text: str, problem: Problem, used: set[str]) -> str:
     times = {time for each in problem.constraints for time in each.times}
     for found in _NUMBER.finditer(text):
         number = _COUNTS.get(found[1]) or int(found[1])
-        if (found[2] or '').strip() in _STEPS:
+        unit = (found[2] or '').strip()
+        if _TIMES.fullmatch(unit) and not re.search(r'within\s*$', text[: found.start()]):
+            continue
+        if unit in _STEPS:
             counted = number in times
         else:
             ends = any(re.fullmatch(rf'.*\D0*{number}', name) for name in used)
@@ -152,7 +162,12 @@ def _number_left_out(text: str, problem: Problem, used: set[str]) -> str:
 
 
 def _rule_left_out(
-    text: str, problem: Problem, harmless: Iterable[str] = (), *, ruled: bool = False
+    text: str,
+    problem: Problem,
+    harmless: Iterable[str] = (),
+    *,
+    nouns: Iterable[str] = (),
+    ruled: bool = False,
 ) -> str:
     """The word of a rule in a text, about whose objects the problem has no rule."""
     in_time = [_of(each, problem) for each in problem.constraints]
@@ -162,6 +177,7 @@ def _rule_left_out(
         if isinstance(each, Not | Imply)
     ]
     open_rules = len(in_time) + len(denied)
+    known = re.compile(rf'(?<![\w-])(?:{"|".join(map(re.escape, nouns))})(?![\w-])')
     for part in _PART.split(text):
         found = next((m for m in _RULE.finditer(part) if m[0] not in harmless), None)
         if found is None or ((ruled or in_time) and _EMPHASIS.fullmatch(part)):
@@ -170,6 +186,9 @@ def _rule_left_out(
         about = set[str]().union(*rules)
         behind = set(_names(part[found.end() :], problem.objects))
         before = set(_names(part[: found.start()], problem.objects))
+        binds = behind or before or _BINDS.search(part) or _EMPHASIS.fullmatch(part)
+        if nouns and not (binds or known.search(part)):
+            continue
         fits = behind <= about if behind else not before or before & about
         open_rules -= 1
         if not rules or not fits or open_rules < 0:
