@@ -96,7 +96,7 @@ def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
     names = _new_names(rng, objects)
     return RequestScene(
         {
-            name: AskedFact(name, tuple(each['takes']), each)
+            name: AskedFact(each.get('fact', name), tuple(each['takes']), each)
             for name, each in world['facts'].items()
         },
         signatures,

@@ -71,13 +71,15 @@ class Wishes:
                 wrong = [words[0], self._speech.name(rng.choice(others))]
                 before = self._speech.wish(fact, wrong) + rng.choice(phrases()['anew'])
         self._want(atom)
-        self._last = atom[1]
+        self._last = atom[1] if fact.takes else ''
         return before + self._speech.wish(fact, words)
 
     def _swapped(self) -> str:
         """Two objects each in the place of the other."""
         rng, scene = self._rng, self._scene
         fact = rng.choice([*scene.facts.values()])
+        if 'about' in fact.phrases or not fact.takes:
+            return ''
         true = sorted(a for a in scene.now if a[0] == fact.name and a[1] not in self._busy)
         if scene.blocks:
             able = [a for a in true if fact.name == 'on' and self._free(fact, (a[0], a[2], a[1]))]
@@ -112,11 +114,12 @@ class Wishes:
         """Whether a fact can be wanted beside the others."""
         if self._settles(fact, atom) & self._settled or len({*atom[1:]}) < len(atom) - 1:
             return False
-        if fact.phrases.get('only') and any(other[0] == fact.name for other in self.goal):
+        wanted = {other[0] for other in self.goal}
+        if (fact.phrases.get('only') and fact.name in wanted) or fact.phrases.get('not') in wanted:
             return False
-        if len(atom) == 4:
+        if 'gripper' in fact.takes:
             hands = {other[1:] for other in self._scene.now if other[0] == 'free'}
-            return (atom[1], atom[3]) in hands
+            return (atom[1], atom[-1]) in hands
         if not self._scene.blocks:
             return True
         if fact.name != 'on':
@@ -132,6 +135,8 @@ class Wishes:
 
     def _settles(self, fact: AskedFact, atom: Atom) -> set[tuple[str, str]]:
         """The slots that a fact fills, each with its object."""
+        if not fact.takes:
+            return {(fact.name, '')}
         about = (str(fact.phrases.get('slot', 'place')), atom[int(fact.phrases.get('about', 1))])
         return {about, ('hand', atom[3])} if len(atom) == 4 else {about}
 
@@ -139,7 +144,7 @@ class Wishes:
         fact = self._scene.facts[atom[0]]
         self.goal.append(atom)
         self._settled |= self._settles(fact, atom)
-        self._busy |= {atom[1], atom[fact.phrases.get('about', 1)]}
+        self._busy |= {*atom[1:2], *atom[fact.phrases.get('about', 1) :][:1]}
         if self._scene.blocks and atom[0] == 'on':
             self._below.add(atom[2])
 
@@ -212,7 +217,7 @@ class Wishes:
         free = [name for name in pool if self._free(fact, _with(atom, about, name))]
         noun, shape = rng.choice(scene.nouns[fact.takes[about]]), rng.random()
         if shape < 0.3 and len(free) == len(pool) and (fact.name != 'clear' or not scene.blocks):
-            kinds = {other.takes[0] for other in scene.facts.values()}
+            kinds = {other.takes[0] for other in scene.facts.values() if other.takes}
             fit = [each for each in phrases()['everything'] if 'KIND' in each or len(kinds) == 1]
             called = str(rng.choice(fit)).replace('KIND', noun)
             return pool, f'both {noun}s' if len(pool) == 2 and rng.random() < 0.5 else called
