@@ -57,7 +57,7 @@ _BINDS = re.compile(
     r"some\w*|every\w*|each|both|all|others?|must\w*|mustn't|may|should\w*|shouldn't|shall|can\w*|"
     r"can't|do|don't|dont|does|doesn't|let|keep|leave|stay\w*|never|ever|always|allowed|only)(?![\w-])"
 )
-"""A word without which a part that names nothing of the world binds nobody: 'not my idea'."""
+"""Words of rules. A part without one, and without a name or noun, is not a rule: 'not my idea'."""
 _STANDS = (
     'is|are|was|lies|lie|sits|stands|lying|sitting|standing|resting|waiting|parked|located|now|'
     'currently|presently|moment|that|which|what|whatever|everything|all|one|ones|thing|those'
