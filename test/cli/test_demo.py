@@ -298,7 +298,7 @@ def test_what_cannot_be_set_up_is_refused_before_anything_starts(
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(runs))
     status, out, error = safegen('demo', problem, *words)
     screen = out + error
-    assert status == (1 if '--model' in arguments else 2), screen
+    assert status == 2, screen
     assert expected in screen
     assert 'Traceback' not in screen
     assert 'UNKNOWN' not in screen
