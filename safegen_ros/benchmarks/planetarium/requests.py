@@ -97,8 +97,7 @@ def understood(
 
 
 def _ruled(start: str, rule: str, domain: Domain) -> Problem:
-    text = f'{start.rstrip()[:-1]}(:constraints {rule}))'
-    return read_problem(text, domain, '<rule>')
+    return read_problem(f'{start.rstrip()[:-1]}(:constraints {rule}))', domain, '<rule>')
 
 
 def _rules(problem: Problem) -> list[str]:

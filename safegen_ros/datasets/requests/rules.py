@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from safegen_ros.datasets.requests.phrases import chosen, gerund, phrases
 from safegen_ros.datasets.requests.scenes import AskedFact
@@ -153,13 +154,8 @@ class SpokenRules:
     def _deed_after(self, early: Atom) -> SpokenRule:
         """A deed that no request asks for, only after a fact."""
         rng, speech, scene = self._rng, self._speech, self._scene
-        able = [each for each in scene.ruled if 'all' not in each]
-        if not able:
-            return _NONE
-        ruled = rng.choice(able)
-        takes = scene.facts[ruled['fact']].takes
-        late = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
-        if late in scene.now or late in self._wishes.goal or late[-1] in early:
+        ruled, late = self._ruled()
+        if not late or late in scene.now or late in self._wishes.goal or late[-1] in early:
             return _NONE
         first = scene.facts[early[0]]
         told = str(rng.choice(phrases()['order-deeds'])).format(
@@ -171,16 +167,22 @@ class SpokenRules:
         return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
 
     def _once(self) -> SpokenRule:
-        rng, scene = self._rng, self._scene
-        ruled = [each for each in scene.ruled if 'all' not in each]
-        if not ruled:
+        ruled, atom = self._ruled()
+        if not atom:
             return _NONE
-        one = rng.choice(ruled)
-        takes = scene.facts[one['fact']].takes
-        atom = (one['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
-        deed = chosen(rng, one['deeds']).format(*self._names(atom))
-        told = str(rng.choice(phrases()['once'])).format(d=deed)
+        deed = chosen(self._rng, ruled['deeds']).format(*self._names(atom))
+        told = str(self._rng.choice(phrases()['once'])).format(d=deed)
         return told, f'(at-most-once {atom_text(atom)})'
+
+    def _ruled(self) -> tuple[Mapping[str, Any], Atom]:
+        """The phrases of a deed and its fact; the fact is empty where the scene has none."""
+        rng, scene = self._rng, self._scene
+        able = [each for each in scene.ruled if 'all' not in each]
+        if not able:
+            return {}, ()
+        ruled = rng.choice(able)
+        takes = scene.facts[ruled['fact']].takes
+        return ruled, (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
 
     def _never_text(self, atom: Atom, takes: Sequence[str], every: int | None = None) -> str:
         """That a fact is never true; of any object where the number of an argument is given."""

@@ -158,9 +158,8 @@ class Wishes:
         for _ in range(_TRIES):
             names = list(map(rng.choice, pools))
             atoms = [(fact, *(names[place] for place in places)) for fact, *places in pair['facts']]
-            apart = len({*names}) == len(names) or pair['takes'].count('location') > 1
-            apart = apart or pair['takes'].count('room') > 1
-            if apart and self._fit(atoms):
+            places = pair['takes'].count('location') + pair['takes'].count('room')
+            if (places > 1 or len({*names}) == len(names)) and self._fit(atoms):
                 break
         else:
             return ''
