@@ -83,7 +83,7 @@ def left_out(request: Request, problem: Problem) -> str:
 
     The problem is as the model wrote it, without the constraints that hold in any case.
     """
-    text = _IDLE.sub(' ', (request.text if request.rest is None else request.rest).lower())
+    text = (request.text if request.rest is None else request.rest).lower()
     used = set(_named((problem.goal,), problem))
     for each in problem.constraints:
         used |= _of(each, problem)
@@ -97,18 +97,19 @@ def left_out(request: Request, problem: Problem) -> str:
     for name in _names(text, problem.objects):
         if name not in used | _alone(things) and not _tells_where(text, name, things, used):
             return f'the request names {name!r}, which is in no goal and no constraint of it'
+    told = _IDLE.sub(' ', text)
     return (
-        _kind_left_out(text, things, used)
-        or _number_left_out(text, problem, used)
-        or _rule_left_out(text, problem, nouns=things.nouns, ruled=bool(request.constraints))
+        _kind_left_out(told, things, used)
+        or _number_left_out(told, problem, used)
+        or _rule_left_out(told, problem, nouns=things.nouns, ruled=bool(request.constraints))
     )
 
 
 def _alone(things: NounPhrases) -> set[str]:
     """Who acts, where there is only one."""
     doing = ' '.join(lexicon(things.problem.domain).agents)
-    acting = {word: things.members(noun) for word, noun in things.nouns.items() if word in doing}
-    return {members[0] for members in acting.values() if len(members) == 1}
+    acting = (things.members(noun) for word, noun in things.nouns.items() if word in doing)
+    return {members[0] for members in acting if len(members) == 1}
 
 
 def _tells_where(text: str, name: str, things: NounPhrases, used: set[str]) -> bool:
