@@ -93,7 +93,16 @@ def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Pa
 
 
 def test_ctrl_c_ends_a_verb_in_a_line() -> None:
-    code = 'from safegen_ros.cli import start; print("begun", flush=True); start()'
+    code = """
+import sys
+from safegen_ros.cli import start
+class Begun:
+    def find_spec(self, name, *_):
+        if name == 'safegen_ros.cli.main':
+            print('begun', flush=True)
+sys.meta_path.insert(0, Begun())
+start()
+"""
     command, pipe = [sys.executable, '-c', code, 'verify', EXAMPLE], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout
