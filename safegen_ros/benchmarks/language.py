@@ -13,11 +13,11 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from safegen_ros.benchmarks.comparison import wilson
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.pddl.model import Domain
+from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.reader import problem_domain_name, read_domain, read_problem
 from safegen_ros.pddl.text_files import pddl_kind, read_text
 
@@ -30,15 +30,22 @@ _OWN = re.compile(
 )
 """What of a message is of the text itself: names and numbers."""
 
+_Found = TypeVar('_Found')
+
 Told = Callable[[str], None]
 
 
 @dataclass(slots=True)
 class Share:
-    """How many files of a kind are read; `reasons` counts the refusals, with an example of each."""
+    """How many files of a kind are read; `reasons` counts the refusals, with an example of each.
+
+    Attributes:
+        broken: refused files that are not one balanced list; see `is_one_list`.
+    """
 
     read: int = 0
     refused: int = 0
+    broken: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
 
@@ -47,9 +54,15 @@ class Share:
         """All files."""
         return self.read + self.refused
 
-    def refuse(self, reason: str, example: str) -> None:
+    @property
+    def well_formed(self) -> int:
+        """The files that are one balanced list."""
+        return self.trials - self.broken
+
+    def refuse(self, reason: str, example: str, broken: bool = False) -> None:
         """Counts a refusal."""
         self.refused += 1
+        self.broken += broken
         self.reasons[reason] += 1
         self.examples.setdefault(reason, example)
 
@@ -57,6 +70,7 @@ class Share:
         """Counts the files of another collection, too."""
         self.read += other.read
         self.refused += other.refused
+        self.broken += other.broken
         self.reasons.update(other.reasons)
         self.examples = {**other.examples, **self.examples}
 
@@ -68,6 +82,8 @@ class Share:
             'read': self.read,
             'percent': round(100 * self.read / self.trials, 1) if self.trials else None,
             'interval_percent': [round(100 * low, 1), round(100 * high, 1)],
+            'well_formed': self.well_formed,
+            'percent_of_well_formed': round(100 * self.read / max(1, self.well_formed), 1),
             'refused': dict(self.reasons.most_common()),
             'examples': self.examples,
         }
@@ -102,7 +118,7 @@ def measure_folder(
     paths = [path for path, text in texts.items() if pddl_kind(text) == 'domain']
     for path in _drawn(_once(paths, texts), most, rng):
         told(str(path))
-        read[path] = _read(found.domains, path, partial(read_domain, texts[path], str(path)))
+        read[path] = _read(found.domains, path, texts[path], read_domain)
     domains = _by_name(paths, texts)
     paths = [path for path, text in texts.items() if pddl_kind(text) == 'problem']
     for path in _drawn(_once(paths, texts), most, rng):
@@ -110,21 +126,19 @@ def measure_folder(
         try:
             wanted = problem_domain_name(texts[path], str(path)).text
         except PddlError as error:
-            found.problems.refuse(reason_of(error), str(path))
+            found.problems.refuse(reason_of(error), str(path), not is_one_list(texts[path]))
             continue
         nearest = _nearest(domains.get(wanted, ()), path)
         if nearest is None:
             found.unpaired.refuse(NO_DOMAIN, str(path))
             continue
         if nearest not in read:
-            read[nearest] = _read(
-                Share(), nearest, partial(read_domain, texts[nearest], str(nearest))
-            )
+            read[nearest] = _read(Share(), nearest, texts[nearest], read_domain)
         domain = read[nearest]
         if domain is None:
             found.unpaired.refuse('its domain is refused', str(path))
         else:
-            _read(found.problems, path, partial(read_problem, texts[path], domain, str(path)))
+            _read(found.problems, path, texts[path], partial(_problem, domain))
     return found
 
 
@@ -176,15 +190,29 @@ def _drawn(paths: Sequence[Path], most: int, rng: Random) -> list[Path]:
     return list(paths) if not most or len(paths) <= most else sorted(rng.sample(paths, most))
 
 
-def _read(share: Share, path: Path, read: Callable[[], Any]) -> Any:
-    """The counts of a text that is read; None for a refused one."""
+def _read(share: Share, path: Path, text: str, read: Callable[[str, str], _Found]) -> _Found | None:
+    """Counts a text, and returns what is read; None for a refused one."""
     try:
-        found = read()
+        found = read(text, str(path))
     except PddlError as error:
-        share.refuse(reason_of(error), str(path))
+        share.refuse(reason_of(error), str(path), not is_one_list(text))
         return None
     share.read += 1
     return found
+
+
+def _problem(domain: Domain, text: str, source: str) -> Problem:
+    return read_problem(text, domain, source)
+
+
+def is_one_list(text: str) -> bool:
+    """Whether a text is one list with balanced parentheses, besides comments."""
+    text, depth = re.sub(r';[^\n]*', '', text).strip(), 0
+    for each in re.finditer(r'[()]', text):
+        depth += 1 if each[0] == '(' else -1
+        if depth <= 0:
+            return depth == 0 and each.end() == len(text)
+    return False
 
 
 def reason_of(error: PddlError) -> str:
@@ -232,6 +260,12 @@ def share_text(share: Share) -> str:
     low, high = wilson(share.read, share.trials)
     percent = 100 * share.read / share.trials
     return f'{share.read} of {share.trials}, {percent:.0f} % ({100 * low:.0f} to {100 * high:.0f})'
+
+
+def well_formed_text(share: Share) -> str:
+    """`92 % of 13`: the share of the well-formed files that is read."""
+    percent = 100 * share.read / max(1, share.well_formed)
+    return f'{percent:.0f} % of {share.well_formed}' if share.well_formed else '-'
 
 
 def total(collections: Sequence[CollectionShares]) -> CollectionShares:

@@ -36,7 +36,8 @@ def language(
 ) -> None:
     """Count the PDDL files of your collections that are read, and why others are not.
 
-    Duplicates in a folder count once. No collection is shipped. The intervals are
+    Duplicates in a folder count once. A well-formed file is one list with balanced
+    parentheses. No collection is shipped. The intervals are
     Wilson's, 95 %.
     """
     from safegen_ros.benchmarks import language as shares
@@ -50,10 +51,18 @@ def language(
         return
     whole = shares.total(found)
     rows = [
-        (each.name, *map(shares.share_text, (each.domains, each.problems)))
+        (
+            each.name,
+            *(
+                text(share)
+                for share in (each.domains, each.problems)
+                for text in (shares.share_text, shares.well_formed_text)
+            ),
+        )
         for each in (*found, *([whole] if len(found) > 1 else []))
     ]
-    console.print(table('', ('collection',), ('domains read', 'problems read'), rows))
+    heads = ('domains read', 'of well-formed', 'problems read', 'of well-formed')
+    console.print(table('', ('collection',), heads, rows))
     kinds = (('domain', whole.domains), ('problem', whole.problems), ('not paired', whole.unpaired))
     refused = [
         (kind, escape(reason), str(count))

@@ -41,6 +41,7 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.scope import (
     Scope,
+    assumed_predicate,
     count_arguments,
     read_arguments,
     read_term,
@@ -67,6 +68,8 @@ _COMPARISONS = ('<', '>', '<=', '>=', '=')
 
 _FOREIGN = {
     'implies': "did you mean 'imply'?",
+    **dict.fromkeys(('eq', 'equal', 'equals', 'same'), 'write (= A B)'),
+    **dict.fromkeys(('neq', 'different', 'distinct', 'not-equal'), 'write (not (= A B))'),
     'iff': 'write (and (imply A B) (imply B A))',
     'xor': 'write (or (and A (not B)) (and B (not A)))',
     **dict.fromkeys(('oneof', 'unknown'), 'state every known fact; others are false'),
@@ -185,8 +188,11 @@ def read_atom(scope: Scope, group: Group) -> AtomFormula:
     kinds = domain.predicates.get(head)
     if kinds is None:
         _refuse_operator(scope.reader, group, head)
+        kinds = assumed_predicate(scope, group)
+    if kinds is None:
         known = names_text(sorted(domain.predicates))
-        close = suggestion(head, (*domain.predicates, *CONNECTIVES))
+        assumed = scope.reader.assumed.predicates if scope.reader.assumed is not None else {}
+        close = suggestion(head, (*domain.predicates, *assumed, *CONNECTIVES))
         if head in domain.types:
             close = f'it is a type, which is not a predicate: declare ({head[:40]} ?x), too; '
         raise scope.reader.error(

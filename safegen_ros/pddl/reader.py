@@ -46,7 +46,7 @@ from safegen_ros.pddl.model import (
     SoftRule,
     Variables,
 )
-from safegen_ros.pddl.scope import Scope, check_other_types, with_assumed
+from safegen_ros.pddl.scope import Scope, check_assumed_atoms, with_assumed
 from safegen_ros.pddl.sexpr import Group, Reader, SourceWord, Spelling, collector_paused, read_sexpr
 from safegen_ros.pddl.typed_lists import read_objects, read_typed_list, read_types
 
@@ -248,7 +248,7 @@ def _read_problem(reader: Reader, top: Group, domain: Domain, any_name: bool) ->
         notes=notes,
         spelling=spelling,
     )
-    check_other_types(reader, top, problem)
+    check_assumed_atoms(reader, top, problem)
     return settled(problem)
 
 

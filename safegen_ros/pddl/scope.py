@@ -143,6 +143,31 @@ def read_arguments(
     return tuple(terms)
 
 
+def assumed_predicate(scope: Scope, group: Group) -> tuple[str, ...] | None:
+    """What a predicate takes that a domain uses and does not declare; None for a slip of the pen.
+
+    Only actions and rules give it a meaning. It takes what they put into it.
+    """
+    assumed, name, terms = scope.reader.assumed, group.head, group.items[1:]
+    known = assumed.predicates.get(name) if assumed is not None else None
+    if known is not None or assumed is None or assumed.full or not assumed.apart:
+        return known
+    domain = scope.domain
+    others = (*domain.predicates, *assumed.predicates)
+    taken = name in domain.functions or name in domain.types
+    if not is_name(name) or taken or suggestion(name, others):
+        return None
+    types = {**scope.objects, **scope.variables}
+    kinds = tuple(types[term] for term in terms if isinstance(term, str) and term in types)
+    if len(kinds) < len(terms) or any(ALL_OF in kind for kind in kinds):
+        return None
+    what = f'predicate {name[:40]!r} is not declared: it is read as its uses have it'
+    cure = f'declare ({name[:40]} ...) in (:predicates ...)'
+    remark(scope.reader, group, 0, Remark('undeclared-predicate', name, what, cure))
+    assumed.predicates[name] = kinds
+    return kinds
+
+
 def _is_assumed(
     scope: Scope, group: Group, index: int, what: str, actual: str, wanted: str
 ) -> bool:
@@ -162,10 +187,12 @@ def _is_assumed(
     apart = not assumed.apart and not _share_objects(scope, term, actual, wanted)
     if what != 'predicate' or apart or ALL_OF in actual:
         return False
-    known = list(assumed.predicates.get(head, scope.domain.predicates[head]))
+    known = list(assumed.predicates.get(head) or scope.domain.predicates[head])
     if not scope.fits(actual, known[index - 1]):
         known[index - 1] = scope.domain.either(known[index - 1], actual)
         assumed.predicates[head] = tuple(known)
+    if head not in scope.domain.predicates:
+        return True
     what = (
         f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {wanted[:40]} here: it '
         'is read as if it took both'
@@ -256,8 +283,8 @@ def with_assumed(
     return domain if constants == domain.constants else replace(domain, constants=constants)
 
 
-def check_other_types(reader: Reader, top: Group, problem: Problem) -> None:
-    """Refuses an atom of another type than its predicate takes if nothing can make it true.
+def check_assumed_atoms(reader: Reader, top: Group, problem: Problem) -> None:
+    """Refuses an atom that its domain does not declare so if nothing can make it true.
 
     As part of a precondition it only keeps an action from being applied. Anywhere else a slip of
     the pen would make a rule that asks for nothing.
@@ -266,29 +293,37 @@ def check_other_types(reader: Reader, top: Group, problem: Problem) -> None:
         PddlError: there is such an atom.
     """
     for each in problem.domain.remarks:
+        predicate, *rest = each.name.split()
         if each.rule == 'other-type':
-            predicate, place, kind = each.name.split()
-            found = _Place(problem, predicate, int(place) - 1, kind)
-            if found.is_asked() and not found.is_made():
-                what = f'{each.what.partition(":")[0]}, and nothing makes it true of one'
-                raise reader.error(top, what, each.cure)
+            found = _Atoms(problem, predicate, int(rest[0]) - 1, rest[1])
+        elif each.rule == 'undeclared-predicate':
+            found = _Atoms(problem, predicate)
+        else:
+            continue
+        if found.is_asked() and not found.is_made():
+            what = (
+                f'{each.what.partition(":")[0]}, and nothing makes it true{" of one" * any(rest)}'
+            )
+            raise reader.error(top, what, each.cure)
 
 
-class _Place:
-    """The atoms of a predicate with an object of a type in a place."""
+class _Atoms:
+    """The atoms of a predicate, or those of them with an object of a type in a place."""
 
-    def __init__(self, problem: Problem, predicate: str, place: int, kind: str) -> None:
+    def __init__(
+        self, problem: Problem, predicate: str, place: int | None = None, kind: str = ''
+    ) -> None:
         self._problem = problem
         self._predicate = predicate
         self._place = place
         self._objects = problem.objects_by_type()
-        self._wanted = set(self._objects[kind])
+        self._wanted = set() if place is None else set(self._objects[kind])
 
     def is_made(self) -> bool:
         """Whether such an atom can become true."""
         problem = self._problem
         facts = [*problem.init, *(each.atom for each in problem.timed if each.value)]
-        if any(f[0] == self._predicate and f[self._place + 1] in self._wanted for f in facts):
+        if any(self._is_in(AtomFormula(name, tuple(terms)), ()) for name, *terms in facts):
             return True
         if any(
             self._is_in(AtomFormula(rule.predicate, tuple(dict(rule.variables))), rule.variables)
@@ -327,8 +362,8 @@ class _Place:
         return any(self._asks(part, kinds, plain) for part in subformulas(formula))
 
     def _is_in(self, atom: AtomFormula, kinds: Variables) -> bool:
-        if atom.predicate != self._predicate:
-            return False
+        if atom.predicate != self._predicate or self._place is None:
+            return atom.predicate == self._predicate
         term = atom.terms[self._place]
         found = self._objects[dict(kinds)[term]] if term in dict(kinds) else (term,)
         return not self._wanted.isdisjoint(found)

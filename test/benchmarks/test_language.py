@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from safegen_ros.benchmarks.language import NO_DOMAIN, measure_folder, share_text, total
+from safegen_ros.benchmarks.language import (
+    NO_DOMAIN,
+    is_one_list,
+    measure_folder,
+    share_text,
+    total,
+    well_formed_text,
+)
 from safegen_ros.cli.main import app
 
 DOMAIN = '(define (domain {}) (:predicates (p)) (:action a :effect {}))'
@@ -28,8 +35,8 @@ def folder(tmp_path: Path) -> Path:
         'b/domain.PDDL': DOMAIN.format('One', '(oneof (p) (p))'),
         'b/p1.pddl': PROBLEM.format('one', '(and (p))'),
         'b/p2.pddl': PROBLEM.format('two', '(p)'),
-        'c/d.pddl': DOMAIN.format('three', '(q1)'),
-        'c/e.pddl': DOMAIN.format('four', '(q23)'),
+        'c/d.pddl': DOMAIN.format('three', '(p p1)'),
+        'c/e.pddl': DOMAIN.format('four', '(p p23)')[:-1],
         'notes.txt': 'no PDDL',
         'c/list.pddl': '(define (task t))',
     }
@@ -45,12 +52,22 @@ def test_texts_count_once_and_problems_go_with_the_domain_beside_them(folder: Pa
     assert (found.domains.read, found.domains.refused) == (1, 3)
     assert found.domains.reasons == {
         "the operator 'oneof' is not supported": 1,
-        'predicate ... is not declared in domain ...': 2,
+        'predicate ... takes ... arguments, found ...': 1,
+        '... is never closed': 1,
     }
     assert (found.problems.read, found.problems.refused) == (1, 1)
     assert found.unpaired.reasons == {NO_DOMAIN: 1, 'its domain is refused': 1}
     assert share_text(found.domains) == '1 of 4, 25 % (5 to 70)'
+    assert well_formed_text(found.domains) == '33 % of 3'
     assert total([found, found]).domains.trials == 8
+    assert total([found, found]).domains.well_formed == 6
+
+
+def test_a_well_formed_text_is_one_list() -> None:
+    good = ('(a (b))', ' ; a ( comment\n(a)\n; and another )', '()')
+    bad = ('', 'a', '(a', '(a))', '(a) (b)', '(a) b', ')(', '(a ;)\n')
+    assert all(map(is_one_list, good))
+    assert not any(map(is_one_list, bad))
 
 
 def test_a_domain_that_is_there_twice_is_paired_at_both_places(folder: Path) -> None:
@@ -76,4 +93,5 @@ def test_the_verb_prints_shares_and_reasons(folder: Path) -> None:
     words = ['bench', 'language', str(folder), '--json']
     values = json.loads(CliRunner().invoke(app, words).stdout)
     assert values['set']['domains']['percent'] == 25.0
+    assert values['set']['domains']['percent_of_well_formed'] == 33.3
     assert CliRunner().invoke(app, ['bench', 'language', 'nowhere']).exit_code == 2

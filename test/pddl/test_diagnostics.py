@@ -83,7 +83,7 @@ def test_errors_of_declarations_come_alone() -> None:
 def test_every_part_of_a_domain_is_looked_at() -> None:
     text = """(define (domain d) (:predicates (p ?x))
       (:action a :parameters (?x) :precondition (and (p ?y) (z)) :effect (and (z ?x) (p ?x ?x)))
-      (:action b :effect (when (w) (p b)))
+      (:action b :effect (when (w (p)) (p b)))
       (:process c)
       (:constraints (always (v))))"""
     with pytest.raises(PddlError) as caught:

@@ -476,6 +476,13 @@ ASSUMED = {
         ['busy'],
         '(busy ?x0 - place)',
     ),
+    'a predicate': (
+        _undeclared('(:types truck place)')
+        + '(:action a :parameters (?t - truck ?p - place) :precondition (not (seen ?t))'
+        ':effect (and (seen ?t) (seen ?p))))',
+        ['seen'],
+        '(seen ?x0 - (either place truck))',
+    ),
     'a variable of another type': (
         _undeclared('(:types truck place)')
         + '(:action a :parameters (?p - place) :precondition (at ?p ?p)))',
@@ -524,6 +531,18 @@ def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
         ('(:constraints (forall (?p - place) (always (at ?p ?p))))', 'of type place, but'),
         ('(:action a :effect (increase (fee) 1))', "function 'fee' is not declared"),
         ('(:action a :precondition (< (fee) 1))', "function 'fee' is not declared"),
+        ('(:constraints (always (seen)))', "predicate 'seen' is not declared"),
+        ('(:action a :effect (opened))', "predicate 'opened' is not declared in domain d: did you"),
+        ('(:action a :effect (place))', 'it is a type, which is not a predicate'),
+        ('(:action a :precondition (equal t t))', "'equal' is not supported: write (= A B)"),
+        (
+            '(:action a :parameters (?t - truck) :precondition (seen) :effect (seen ?t))',
+            "predicate 'seen' takes 0 arguments, found 1",
+        ),
+        (
+            '(:action a :effect (seen)) (:action b :effect (and (seen) (seeen)))',
+            "predicate 'seeen' is not declared in domain d: did you mean 'seen'?",
+        ),
     ):
         with pytest.raises(PddlError, match=re.escape(error)):
             read_domain(f'{typed}{slip})')
@@ -568,3 +587,26 @@ def test_an_atom_of_another_type_that_nothing_makes_true_asks_for_nothing(
         return
     with pytest.raises(PddlError, match='takes truck here, and nothing makes it true of one'):
         read_problem(task, read_domain(text))
+
+
+@pytest.mark.parametrize(
+    ('asked', 'effect', 'init', 'goal', 'read'),
+    [
+        ('(shut ?p)', '(open ?p)', '', '(and)', True),  # the action never applies
+        ('(shut ?p)', '(open ?p)', '', '(not (shut p))', False),
+        ('(not (shut ?p))', '(open ?p)', '', '(and)', False),
+        ('(not (shut ?p))', '(not (shut ?p))', '', '(and)', False),
+        ('(not (shut ?p))', '(shut ?p)', '', '(shut p)', True),
+        ('(not (shut ?p))', '(open ?p)', '(shut p)', '(and)', True),
+    ],
+)
+def test_an_undeclared_atom_that_nothing_makes_true_asks_for_nothing(
+    asked: str, effect: str, init: str, goal: str, read: bool
+) -> None:
+    domain = read_domain(f'{_undeclared("(:types truck place)")} {WAITING.format(asked, effect)})')
+    task = f'(define (problem q) (:domain d) (:objects p - place) (:init {init}) (:goal {goal}))'
+    if read:
+        assert len(read_problem(task, domain).notes) == 1
+        return
+    with pytest.raises(PddlError, match="'shut' is not declared, and nothing makes it true"):
+        read_problem(task, domain)
