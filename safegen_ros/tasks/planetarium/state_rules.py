@@ -61,8 +61,8 @@ class GoalRules(ABC):
         """
 
     @abstractmethod
-    def goal_state(self, without: Atom | None = None) -> State | None:
-        """A goal state that does not have a certain atom; None when there is none."""
+    def goal_state(self) -> State | None:
+        """A goal state; None when there is none."""
 
     @abstractmethod
     def _forced(self, atom: Atom) -> bool:

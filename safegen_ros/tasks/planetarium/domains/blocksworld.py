@@ -46,18 +46,12 @@ class BlocksWorld(GoalRules):
         """See `GoalRules`."""
         return not self._idle
 
-    def goal_state(self, without: Atom | None = None) -> State | None:
+    def goal_state(self) -> State | None:
         """See `GoalRules`; what the goal leaves open stands on the table."""
-        if self._wanted is None or without in self.goal:
-            return None
-        state = _state(self._wanted.below)
-        if without is None or without not in state:
-            return state
-        change = self._wanted.change(without)
-        return None if change is None else _state({**self._wanted.below, **change})
+        return None if self._wanted is None else _state(self._wanted.below)
 
     def _forced(self, atom: Atom) -> bool:
-        return self._wanted is not None and self._wanted.change(atom) is None
+        return self._wanted is not None and not self._wanted.may_lack(atom)
 
     def steps_to(self, state: State) -> tuple[Step, ...]:
         """See `GoalRules`; a block is moved twice at most, and not at all where it belongs."""
@@ -121,23 +115,18 @@ class _Wanted:
         whole = {block: below.get(block, _TABLE) for block in blocks}
         return cls(whole, tops, bottoms, bool(held) or ('arm-empty',) in goal)
 
-    def change(self, atom: Atom) -> dict[str, str] | None:
-        """What has to be different for an atom to be false that is true and not in the goal."""
+    def may_lack(self, atom: Atom) -> bool:
+        """Whether an atom that is true and not in the goal could be false."""
         if atom == ('arm-empty',):
-            free = next((b for b in self.bottoms if self._liftable(b)), None)
-            return None if self.arm or free is None else {free: _HAND}
+            return any(map(self._liftable, self.bottoms))
         block = atom[1]
         if atom[0] == 'clear' and block in self.tops:
-            lower = self.tops[block]
-            other = next((b for b in self.bottoms if b != lower), None)
-            if other is not None:
-                return {other: block}
+            others = {*self.bottoms} - {self.tops[block]}
         elif atom[0] == 'on-table' and block in self.bottoms:
-            upper = self.bottoms[block]
-            other = next((t for t in self.tops if t != upper), None)
-            if other is not None:
-                return {block: other}
-        return {block: _HAND} if self._liftable(block) else None
+            others = {*self.tops} - {self.bottoms[block]}
+        else:
+            others = set()
+        return bool(others) or self._liftable(block)
 
     def _liftable(self, block: str) -> bool:
         return not self.arm and block in self.bottoms and block in self.tops

@@ -172,36 +172,24 @@ class FloorTile(GoalRules):
         tile, color = paint
         return next((r for r in self._near(tile) if color in self._paints(r, finals[r.name])), None)
 
-    def goal_state(self, without: Atom | None = None) -> State | None:
+    def goal_state(self) -> State | None:
         """See `GoalRules`; robots go nowhere and paint nothing that the goal does not ask for."""
-        if not self._possible or without in self.goal or without in self._static:
+        if not self._possible:
             return None
         at = {r.name: r.tile for r in self._robots if r.tile} | self._at
-        finals = self._finals()
-        if without is not None and without in self._whole(at, finals):
-            if self._forced(without):
-                return None
-            (at if without[0] == 'robot-at' else finals)[without[1]] = self._others(without)[0]
-        return self._whole(at, finals)
-
-    def _whole(self, at: Mapping[str, str], finals: Mapping[str, str]) -> State:
         atoms: set[Atom] = {('robot-at', *each) for each in at.items()}
-        atoms |= {('robot-has', *each) for each in finals.items() if each[1]}
+        atoms |= {('robot-has', *each) for each in self._finals().items() if each[1]}
         return self._static | atoms | {('painted', *p) for p in (*self._painted, *self._todo)}
 
     def _forced(self, atom: Atom) -> bool:
-        return not self._others(atom)
-
-    def _others(self, atom: Atom) -> list[str]:
-        """What can stand for the last object of an atom that the goal leaves open."""
         if atom[0] not in ('robot-at', 'robot-has'):
-            return []
+            return True
         robot = next(robot for robot in self._robots if robot.name == atom[1])
         if atom[0] == 'robot-at':
-            return sorted(self._reach(robot) - {atom[2]})
-        others = [color for color in self._colors(robot) if color != atom[2]]
+            return self._reach(robot) <= {atom[2]}
         finals = self._finals()
-        return [c for c in others if self._covered({**finals, robot.name: c})]
+        others = [color for color in self._colors(robot) if color != atom[2]]
+        return not any(self._covered({**finals, robot.name: color}) for color in others)
 
     def steps_to(self, state: State) -> tuple[Step, ...]:
         """See `GoalRules`; each robot paints what is nearest, with one color after the other."""

@@ -12,6 +12,7 @@ from safegen_ros.pddl.plan import Step
 from safegen_ros.tasks.planetarium.state_rules import GoalRules, StripsTask
 
 _KINDS = ('room', 'ball', 'gripper')
+_Kinds = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Gripper(GoalRules):
 
     domain = 'gripper'
 
-    def __init__(self, task: StripsTask, kinds: Mapping[str, list[str]], init: _Scene) -> None:
+    def __init__(self, task: StripsTask, kinds: _Kinds, init: _Scene) -> None:
         self.goal = task.goal
         self._kinds = kinds
         self._static = frozenset(atom for atom in task.init if atom[0] in _KINDS)
@@ -71,16 +72,17 @@ class Gripper(GoalRules):
     def of(cls, task: StripsTask) -> Gripper | None:
         """See `GoalRules`: kinds do not overlap, and everything is at exactly one place."""
         kinds = {
-            kind: [name for name in task.objects if (kind, name) in task.init] for kind in _KINDS
+            kind: frozenset(name for name in task.objects if (kind, name) in task.init)
+            for kind in _KINDS
         }
         init = _Scene.of(task.init)
         if (
             init is None
             or len(init.robby) != 1
-            or sum(map(len, kinds.values())) > len({name for k in kinds.values() for name in k})
+            or sum(map(len, kinds.values())) > len(frozenset().union(*kinds.values()))
             or not _fits(init, kinds)
-            or init.places.keys() != set(kinds['ball'])
-            or {*init.free, *init.busy()} != set(kinds['gripper'])
+            or init.places.keys() != kinds['ball']
+            or {*init.free, *init.busy()} != kinds['gripper']
         ):
             return None
         return cls(task, kinds, init)
@@ -90,51 +92,33 @@ class Gripper(GoalRules):
         """See `GoalRules`."""
         return bool(self._kinds['gripper']) or not self._kinds['ball']
 
-    def goal_state(self, without: Atom | None = None) -> State | None:
+    def goal_state(self) -> State | None:
         """See `GoalRules`; what the goal leaves open stays, or is put down."""
         wanted = self._wanted
-        if wanted is None or without in self.goal or without in self._static:
+        if wanted is None:
             return None
-        places, robby = dict(wanted.places), set(wanted.robby)
-        if without is not None and without in self._whole(places, robby):
-            if self._forced(without):
-                return None
-            ball, place, room = self._change(without)
-            places.update({ball: place} if ball else {})
-            robby |= {room} if room else set()
-        return self._whole(places, robby)
-
-    def _whole(self, places: Mapping[str, Atom], robby: set[str]) -> State:
-        """A state with some balls and the robot at given places, the rest where it is handy."""
+        robby = wanted.robby or self._init.robby
         (here,) = self._init.robby
-        found: dict[str, Atom] = {}
-        for ball, start in self._init.places.items():
-            place = start if start[0] == 'at' else ('at', here)
-            found[ball] = places.get(ball, place)
-        scene = _Scene(frozenset(robby or {here}), found, frozenset())
-        free = frozenset(self._kinds['gripper']) - scene.busy().keys()
-        return self._static | _Scene(scene.robby, found, free).atoms()
+        places: dict[str, Atom] = {
+            ball: start if start[0] == 'at' else ('at', here)
+            for ball, start in self._init.places.items()
+        }
+        found = _Scene(robby, {**places, **wanted.places}, frozenset())
+        free = self._kinds['gripper'] - found.busy().keys()
+        return self._static | _Scene(robby, found.places, free).atoms()
 
     def _forced(self, atom: Atom) -> bool:
-        return self._change(atom) == ('', (), '')
-
-    def _change(self, atom: Atom) -> tuple[str, Atom, str]:
-        """What makes an atom false that the goal leaves open: a ball's place, a robot's room."""
-        wanted, nothing = self._wanted, ('', (), '')
+        wanted = self._wanted
         if wanted is None or atom in self._static:
-            return nothing
+            return True
         if atom[0] == 'at-robby':
-            rooms = [room for room in self._kinds['room'] if room != atom[1]]
-            return nothing if wanted.robby or not rooms else ('', (), rooms[0])
-        balls = [ball for ball in self._kinds['ball'] if ball not in wanted.places]
-        taken = {*wanted.busy(), *wanted.free}
-        grippers = [gripper for gripper in self._kinds['gripper'] if gripper not in taken]
+            return bool(wanted.robby) or self._kinds['room'] == {atom[1]}
+        balls = self._kinds['ball'] - wanted.places.keys()
+        grippers = self._kinds['gripper'] - {*wanted.busy(), *wanted.free}
         if atom[0] == 'free':
-            return (balls[0], ('carry', atom[1]), '') if balls and atom[1] in grippers else nothing
-        rooms = [room for room in self._kinds['room'] if room != atom[2]]
-        if atom[1] not in balls or not self._kinds['gripper'] or not (rooms or grippers):
-            return nothing
-        return (atom[1], ('at', rooms[0]) if rooms else ('carry', grippers[0]), '')
+            return not balls or atom[1] not in grippers
+        rooms = self._kinds['room'] - {atom[2]}
+        return atom[1] not in balls or not self._kinds['gripper'] or not (rooms or grippers)
 
     def _read_goal(self) -> _Scene | None:
         """What the goal says; None when it cannot be reached."""
@@ -213,12 +197,12 @@ class _Robot:
                 self.drop(gripper)
 
 
-def _fits(scene: _Scene, kinds: Mapping[str, list[str]]) -> bool:
+def _fits(scene: _Scene, kinds: _Kinds) -> bool:
     """Whether everything is of the kind that is asked for where it is named."""
     holders = {'at': kinds['room'], 'carry': kinds['gripper']}
     return (
-        scene.robby <= set(kinds['room'])
-        and scene.free <= set(kinds['gripper'])
-        and scene.places.keys() <= set(kinds['ball'])
+        scene.robby <= kinds['room']
+        and scene.free <= kinds['gripper']
+        and scene.places.keys() <= kinds['ball']
         and all(where in holders[how] for how, where in scene.places.values())
     )
