@@ -24,9 +24,10 @@ from safegen_ros.robot.arms.swing import Place, length, swing
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import meeting_text
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
-from safegen_ros.tasks.boxnet.spatial.depth import boxes, exactly
+from safegen_ros.tasks.boxnet.spatial.depth import exactly
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC, Kinematic
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.verifier import objects_meet
 
 MOST_LOOKS = 4000
 """Postures that the planner looks at before it gives up."""
@@ -329,7 +330,7 @@ class Physics(Kinematic):
         if not isinstance(found, Way):
             return fault_of(task, found, ', and no way around was found' if self.plan else '')
         self.planned += found.kind == PLANNED
-        return boxes(task, state, step)
+        return objects_meet(task, state, step)
 
     def touches(self, task: SpatialTask, state: State) -> bool:
         """Whether something touches in a state in which nothing moves."""

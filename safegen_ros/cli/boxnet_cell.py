@@ -14,8 +14,8 @@ from safegen_ros.cli.failures import EXIT_FAILED
 from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.model import StepRules, Task
-    from safegen_ros.tasks.boxnet.verifier import Judged
+    from safegen_ros.tasks.boxnet.model import Task
+    from safegen_ros.tasks.boxnet.verifier import Judged, StepRules
 
 DEPTHS = ('analytic', 'kinematic', 'physics')
 

@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, distance, point_text
+
+if TYPE_CHECKING:
+    from safegen_ros.tasks.boxnet.verifier import StepRules
 
 LARGEST = 20
 """Cells along a side of the largest map, and objects of the fullest."""
@@ -73,16 +75,6 @@ def object_name(index: int) -> str:
     return f'Object {index}'
 
 
-class StepRules(Protocol):
-    """What decides of a step in a world whose rules are not those of BoxNet2D."""
-
-    def take_step(self, task: Any, state: State, step: Sequence[Move]) -> State | Fault:
-        """The state after a step, or what keeps it from being taken."""
-
-    def arms_touch(self, task: Any, one: Move, other: Move) -> bool:
-        """Whether two robots that move at once collide."""
-
-
 @dataclass(frozen=True)
 class Task:
     """A map with its robots, objects and targets.
@@ -104,6 +96,10 @@ class Task:
     targets: tuple[Point, ...]
 
     is_flat = True
+    apart = 1
+    """Two objects meet when they are closer [cell / UNIT]."""
+    hold_rule = 'at'
+    """In words, where an object is that an arm can carry, before "its arm"."""
 
     @property
     def judges(self) -> tuple[Task, ...]:
@@ -180,6 +176,10 @@ class Task:
     def rules(self) -> StepRules | None:
         """What decides of a step; None where the rules of BoxNet2D do."""
         return None
+
+    def aligned(self, state: State, tip: Point) -> int | None:
+        """The object at a tip, which the arm would carry."""
+        return state.objects.index(tip) if tip in state.objects else None
 
     @cached_property
     def points(self) -> tuple[Point, ...]:

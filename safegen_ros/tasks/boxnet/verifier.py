@@ -8,10 +8,12 @@ reaches, then arms against arms, then objects against objects. The first fault i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 from safegen_ros.tasks.boxnet.answers import (
     MoveReader,
@@ -64,101 +66,146 @@ class Judged:
     formatted: bool = False
 
 
+class StepRules(ABC):
+    """What decides of a step in one world; the checks that need no geometry are here."""
+
+    def take_step(self, task: Any, state: State, step: Sequence[Move]) -> State | Fault:
+        """The state after a step, or what keeps it from being taken."""
+        fault = self.alone(task, state, step) or self.together(task, state, step)
+        return fault or after(task, state, step)
+
+    def alone(self, task: Any, state: State, step: Sequence[Move]) -> Fault | None:
+        """What is wrong with a move, whatever the others do."""
+        seen = set[int]()
+        for move in step:
+            name, tip, who = robot_name(move.robot), state.tips[move.robot], (move.robot,)
+            if move.robot in seen:
+                reason = f'{name} moves twice: give it one move in a step'
+                return Fault(Finding.REPEATED_ROBOT, reason, robots=who)
+            seen.add(move.robot)
+            if move.start != tip:
+                reason = (
+                    f'{name} begins at {point_text(move.start)}, but its arm is at '
+                    f'{point_text(tip)}: begin there'
+                )
+                return Fault(Finding.NOT_AT_START, reason, robots=who)
+            carried = task.aligned(state, tip) if move.carry else None
+            if move.carry and carried is None:
+                reason = (
+                    f'{name} carries, but there is no object {task.hold_rule} its arm '
+                    f'{point_text(tip)}: move the arm to the object in a step before'
+                )
+                return Fault(Finding.NOTHING_TO_CARRY, reason, robots=who)
+            why = self.out_of_reach(task, move)
+            if why is not None:
+                reason = f'{name} cannot reach {point_text(move.end)}: {why}'
+                objects = () if carried is None else (carried,)
+                return Fault(Finding.UNREACHABLE, reason, robots=who, objects=objects)
+        return None
+
+    @abstractmethod
+    def out_of_reach(self, task: Any, move: Move) -> str | None:
+        """Why a tip does not get to the end of its move, and what to do; None where it does."""
+
+    @abstractmethod
+    def together(self, task: Any, state: State, step: Sequence[Move]) -> Fault | None:
+        """What collides in a step whose moves can each be made."""
+
+    @abstractmethod
+    def arms_touch(self, task: Any, one: Move, other: Move) -> bool:
+        """Whether two robots that move at once collide; both moves are within reach."""
+
+
+class FlatRules(StepRules):
+    """The rules of BoxNet2D, in which arms are lines and objects are points."""
+
+    def __init__(self, idle_arms: IdleArms) -> None:
+        self._idle_arms = idle_arms
+
+    def out_of_reach(self, task: Task, move: Move) -> str | None:
+        """Why a tip does not get to the end of its move."""
+        if task.reaches(move.robot, move.end):
+            return None
+        base = task.bases[move.robot]
+        axis = 'x' if abs(move.end[0] - base[0]) >= UNIT else 'y'
+        return (
+            f'that is 1 or more away in {axis} from its base {point_text(base)}: use a robot whose '
+            'base is closer, or go less far'
+        )
+
+    def together(self, task: Task, state: State, step: Sequence[Move]) -> Fault | None:
+        """What collides in a step whose moves can each be made."""
+        near = task.neighbours
+        for one, other in combinations(step, 2):
+            # Most pairs are far apart: a call for each would cost more than all the rest.
+            if other.robot in near[one.robot] and arms_touch(task, one, other):
+                return next(_contacts(task, one, other))
+        idle = _against_idle(task, state, step) if self._idle_arms == 'block' else None
+        return idle or objects_meet(task, state, step)
+
+    def arms_touch(self, task: Task, one: Move, other: Move) -> bool:
+        """Whether two robots that move at once collide."""
+        return arms_touch(task, one, other)
+
+
+_FLAT: Mapping[IdleArms, FlatRules] = {'ignore': FlatRules('ignore'), 'block': FlatRules('block')}
+
+
 def take_step(
     task: Task, state: State, step: Sequence[Move], idle_arms: IdleArms = 'ignore'
 ) -> State | Fault:
     """The state after a step, or what keeps it from being taken.
 
     Args:
-        idle_arms: whether those that do nothing are in the way.
+        idle_arms: whether those that do nothing are in the way; of arms with a shape they are.
     """
-    if task.rules is not None:
-        return task.rules.take_step(task, state, step)
-    fault = (
-        _alone(task, state, step) or _arms(task, state, step, idle_arms) or _objects(state, step)
-    )
-    return fault or _after(state, step)
-
-
-def _after(state: State, step: Sequence[Move]) -> State:
-    tips, objects = list(state.tips), list(state.objects)
-    for move in step:
-        if move.carry:
-            objects[state.objects.index(move.start)] = move.end
-        tips[move.robot] = move.end
-    return State(tuple(tips), tuple(objects))
-
-
-def _alone(task: Task, state: State, step: Sequence[Move]) -> Fault | None:
-    """What is wrong with a move, whatever the others do."""
-    seen = set[int]()
-    for move in step:
-        name, tip = robot_name(move.robot), state.tips[move.robot]
-        if move.robot in seen:
-            return Fault(
-                Finding.REPEATED_ROBOT,
-                f'{name} moves twice: give it one move in a step',
-                robots=(move.robot,),
-            )
-        seen.add(move.robot)
-        if move.start != tip:
-            return Fault(
-                Finding.NOT_AT_START,
-                f'{name} begins at {point_text(move.start)}, but its arm is at {point_text(tip)}: '
-                'begin there',
-                robots=(move.robot,),
-            )
-        if move.carry and tip not in state.objects:
-            return Fault(
-                Finding.NOTHING_TO_CARRY,
-                f'{name} carries, but there is no object at its arm {point_text(tip)}: move the '
-                'arm to the object in a step before',
-                robots=(move.robot,),
-            )
-        if not task.reaches(move.robot, move.end):
-            base = task.bases[move.robot]
-            axis = 'x' if abs(move.end[0] - base[0]) >= UNIT else 'y'
-            return Fault(
-                Finding.UNREACHABLE,
-                f'{name} cannot reach {point_text(move.end)}: that is 1 or more away in {axis} '
-                f'from its base {point_text(base)}: use a robot whose base is closer, or go less '
-                'far',
-                robots=(move.robot,),
-                objects=(state.objects.index(tip),) if move.carry else (),
-            )
-    return None
-
-
-def _arms(task: Task, state: State, step: Sequence[Move], idle_arms: IdleArms) -> Fault | None:
-    """Two arms that touch."""
-    near = task.neighbours
-    for one, other in combinations(step, 2):
-        # Most pairs are far apart: a call for each would cost more than all the rest.
-        if other.robot in near[one.robot] and arms_touch(task, one, other):
-            return next(_contacts(task, one, other))
-    if idle_arms == 'block':
-        return _against_idle(task, state, step)
-    return None
+    return (task.rules or _FLAT[idle_arms]).take_step(task, state, step)
 
 
 def arms_touch(task: Task, one: Move, other: Move) -> bool:
-    """Whether the ways or final arms of two robots that move at once have a point in common.
-
-    Args:
-        one: a move within reach, from a tip within reach.
-        other: likewise, of another robot.
-    """
+    """Whether two robots that move at once, each within its reach, collide."""
     if task.rules is not None:
         return task.rules.arms_touch(task, one, other)
     if other.robot not in task.neighbours[one.robot]:
         return False
     a, b = task.bases[one.robot], task.bases[other.robot]
+    # Their ways or final arms have a point in common.
     return (
         touching(one.start, one.end, other.start, other.end)
         or touching(one.start, one.end, b, other.end)
         or touching(a, one.end, other.start, other.end)
         or touching(a, one.end, b, other.end)
     )
+
+
+def after(task: Task, state: State, step: Iterable[Move]) -> State:
+    """The state that a step leads to, when nothing keeps it from being taken."""
+    tips, objects = list(state.tips), list(state.objects)
+    for move in step:
+        carried = task.aligned(state, state.tips[move.robot]) if move.carry else None
+        if carried is not None:
+            objects[carried] = move.end
+        tips[move.robot] = move.end
+    return State(tuple(tips), tuple(objects))
+
+
+def objects_meet(task: Task, state: State, step: Sequence[Move]) -> Fault | None:
+    """Two objects that are at one place after a step."""
+    if not any(move.carry for move in step):
+        return None
+    reached = after(task, state, step).objects
+    for (one, a), (other, b) in combinations(enumerate(reached), 2):
+        if (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 < task.apart**2:
+            how = 'are both' if a == b else 'meet'
+            return Fault(
+                Finding.OBJECT_COLLISION,
+                f'{object_name(one)} and {object_name(other)} {how} at {point_text(a)} after the '
+                'step: put one of them elsewhere first',
+                robots=tuple(m.robot for m in step if m.carry and m.end in (a, b)),
+                objects=(one, other),
+                point=(Fraction(a[0] + b[0], 2 * UNIT), Fraction(a[1] + b[1], 2 * UNIT)),
+            )
+    return None
 
 
 def _contacts(task: Task, one: Move, other: Move) -> Iterator[Fault]:
@@ -206,26 +253,6 @@ def _against_idle(task: Task, state: State, step: Sequence[Move]) -> Fault | Non
                         point=point,
                     )
     return None
-
-
-def _objects(state: State, step: Sequence[Move]) -> Fault | None:
-    if not any(move.carry for move in step):
-        return None
-    after = _after(state, step).objects
-    if len(set(after)) == len(after):
-        return None
-    one, other = next(
-        pair for pair in combinations(range(len(after)), 2) if after[pair[0]] == after[pair[1]]
-    )
-    point = meeting_point(after[one], after[one], after[one], after[one])
-    return Fault(
-        Finding.OBJECT_COLLISION,
-        f'{object_name(one)} and {object_name(other)} are both at {meeting_text(point)} after the '
-        'step: put one of them elsewhere first',
-        robots=tuple(m.robot for m in step if m.carry and m.end == after[one]),
-        objects=(one, other),
-        point=point,
-    )
 
 
 def judge(task: Task, plan: Plan, idle_arms: IdleArms = 'ignore') -> Judged:

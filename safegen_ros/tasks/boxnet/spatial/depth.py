@@ -14,8 +14,8 @@ of its base; a step collides if every choice of ways does.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -38,6 +38,7 @@ from safegen_ros.tasks.boxnet.geometry import (
     touching,
 )
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
+from safegen_ros.tasks.boxnet.verifier import StepRules, objects_meet
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
@@ -69,44 +70,10 @@ class ArmContact:
     parts: tuple[str, str] | None = None
 
 
-class Depth(ABC):
-    """How closely a step is looked at; a `Rules` of the tasks that it is given to."""
+class Depth(StepRules):
+    """How closely a step is looked at."""
 
     name: str
-
-    def take_step(self, task: SpatialTask, state: State, step: Sequence[Move]) -> State | Fault:
-        """The state after a step, or what keeps it from being taken."""
-        fault = self.alone(task, state, step) or self.together(task, state, step)
-        return fault or after(task, state, step)
-
-    def alone(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
-        """What is wrong with a move, whatever the others do."""
-        seen = set[int]()
-        for move in step:
-            name, tip = robot_name(move.robot), state.tips[move.robot]
-            if move.robot in seen:
-                reason = f'{name} moves twice: give it one move in a step'
-                return Fault(Finding.REPEATED_ROBOT, reason, robots=(move.robot,))
-            seen.add(move.robot)
-            if move.start != tip:
-                reason = (
-                    f'{name} begins at {point_text(move.start)}, but its arm is at '
-                    f'{point_text(tip)}: begin there'
-                )
-                return Fault(Finding.NOT_AT_START, reason, robots=(move.robot,))
-            carried = task.aligned(state, tip) if move.carry else None
-            if move.carry and carried is None:
-                reason = (
-                    f'{name} carries, but no object is closer than {task.apart / UNIT:g} to its '
-                    f'arm {point_text(tip)}: move the arm to the object in a step before'
-                )
-                return Fault(Finding.NOTHING_TO_CARRY, reason, robots=(move.robot,))
-            why = self.out_of_reach(task, move)
-            if why is not None:
-                reason = f'{name} cannot reach {point_text(move.end)}: {why}'
-                objects = () if carried is None else (carried,)
-                return Fault(Finding.UNREACHABLE, reason, robots=(move.robot,), objects=objects)
-        return None
 
     def together(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
         """What collides in a step whose moves can each be made."""
@@ -114,7 +81,7 @@ class Depth(ABC):
         for turned in self._turned(task, step):
             fault = self._arms(task, state, turned) or self._arms_and_boxes(task, state, turned)
             if fault is None:
-                return boxes(task, state, step)
+                return objects_meet(task, state, step)
             first = first or fault
         return first
 
@@ -124,10 +91,6 @@ class Depth(ABC):
             self._pair(task, turned[0], turned[1]) is not None
             for turned in self._turned(task, (one, other))
         )
-
-    @abstractmethod
-    def out_of_reach(self, task: SpatialTask, move: Move) -> str | None:
-        """Why a tip does not get to the end of its move, and what to do; None where it does."""
 
     @abstractmethod
     def turns(self, task: SpatialTask, move: Move) -> tuple[float, ...]:
@@ -205,36 +168,6 @@ class Depth(ABC):
         return None
 
 
-def after(task: SpatialTask, state: State, step: Iterable[Move]) -> State:
-    """The state that a step leads to, when nothing keeps it from being taken."""
-    tips, objects = list(state.tips), list(state.objects)
-    for move in step:
-        carried = task.aligned(state, state.tips[move.robot]) if move.carry else None
-        if carried is not None:
-            objects[carried] = move.end
-        tips[move.robot] = move.end
-    return State(tuple(tips), tuple(objects))
-
-
-def boxes(task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
-    """Two boxes that overlap after a step."""
-    if not any(move.carry for move in step):
-        return None
-    reached = after(task, state, step).objects
-    for one, other in combinations(range(len(reached)), 2):
-        a, b = reached[one], reached[other]
-        if (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 < task.apart**2:
-            return Fault(
-                Finding.OBJECT_COLLISION,
-                f'{object_name(one)} and {object_name(other)} meet at {point_text(a)} after the '
-                'step: put one of them elsewhere first',
-                robots=tuple(m.robot for m in step if m.carry and m.end in (a, b)),
-                objects=(one, other),
-                point=exactly((a[0] + b[0]) / 2 / UNIT, (a[1] + b[1]) / 2 / UNIT),
-            )
-    return None
-
-
 def others(task: SpatialTask, state: State, step: Sequence[Move], move: Move) -> Iterator[int]:
     """The boxes that a robot must keep away from: all that lie still and that it does not go to."""
     carried = {task.aligned(state, each.start) for each in step if each.carry}
@@ -284,10 +217,6 @@ def _leg(task: SpatialTask, who: Move | int, how: float | Point) -> Leg:
 def exactly(x: float, y: float) -> Meeting:
     """A point [m] rounded to the unit of coordinates."""
     return Fraction(round(x * UNIT), UNIT), Fraction(round(y * UNIT), UNIT)
-
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 
 
 class Analytic(Depth):

@@ -18,8 +18,9 @@ from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.robot.arms.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
-from safegen_ros.tasks.boxnet.model import Move, State, StepRules, Task
+from safegen_ros.tasks.boxnet.model import Move, State, Task
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
+from safegen_ros.tasks.boxnet.verifier import StepRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,14 @@ class SpatialTask(Task):
         return round(self.family.cell * UNIT)
 
     @cached_property
-    def apart(self) -> int:
+    def apart(self) -> int:  # type: ignore[override]  # a constant on flat maps
         """Two discs that hold a tip or a box collide when their centres are closer [um]."""
         return round(2 * self.family.radius * UNIT)
+
+    @property
+    def hold_rule(self) -> str:  # type: ignore[override]  # likewise
+        """In words, where a box is that an arm can carry."""
+        return f'closer than {self.apart / UNIT:g} to'
 
     @property
     def reach_rule(self) -> str:

@@ -21,7 +21,7 @@ from safegen_ros.tasks.boxnet.answers import read_plan
 from safegen_ros.tasks.boxnet.astar import NoPlan, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible
 from safegen_ros.tasks.boxnet.findings import Finding
-from safegen_ros.tasks.boxnet.model import State, StepRules, plan_json, step_json
+from safegen_ros.tasks.boxnet.model import State, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.planner import FILTER, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import full_prompt, step_prompt
@@ -30,7 +30,7 @@ from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.planning import Bounds
 from safegen_ros.tasks.boxnet.spatial.prompts import example
-from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify
+from safegen_ros.tasks.boxnet.verifier import StepRules, judge, take_step, verify
 
 RECIPE = Path(__file__).parents[4] / 'config' / 'boxnet' / 'paper3d.json'
 
