@@ -18,8 +18,7 @@ from safegen_ros.cli.progress import given_words
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.model import Plan, Task
-    from safegen_ros.tasks.boxnet.verifier import IdleArms
+    from safegen_ros.tasks.boxnet.model import IdleArms, Plan, Task
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -88,11 +87,14 @@ def verify(
     render: Annotated[Path | None, typer.Option(help='draw the steps to this file')] = None,
 ) -> None:
     """Verify a plan: success, or each fault with its robots and place."""
+    from dataclasses import replace
+
     from safegen_ros.goals.files import read_text
     from safegen_ros.tasks.boxnet.verifier import verify as judge_text
 
     asked = with_depth(_task(task, id), depth)
-    found = judge_text(asked, read_text(answer, 'answer'), _idle(idle_arms_block))
+    judged = replace(asked, idle_arms=_idle(idle_arms_block))
+    found = judge_text(judged, read_text(answer, 'answer'))
     print(f'{found.verdict.category.name} ({found.finding.value}): {found.verdict.reason}')
     if render is not None:
         draw_judged(asked, found, render)

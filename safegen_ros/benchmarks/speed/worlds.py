@@ -22,9 +22,9 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
 from safegen_ros.tasks.boxnet.astar import plan_as_paper
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.model import Move, State, Step, Task
+from safegen_ros.tasks.boxnet.model import IdleArms, Move, State, Step, Task
 from safegen_ros.tasks.boxnet.optimal import solve
-from safegen_ros.tasks.boxnet.verifier import IdleArms, take_step
+from safegen_ros.tasks.boxnet.verifier import take_step
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.equivalence import Equivalence, compare
 from safegen_ros.tasks.planetarium.graphs import renamed
@@ -64,7 +64,7 @@ def _steps(checks: int, task: Task) -> Iterator[Measurement]:
         ('block', all_move(task)[::2], 'every other one moves, the rest are in the way'),
     )
     for idle, step, note in modes:
-        take = partial(take_step, task, task.start, step, idle)
+        take = partial(take_step, replace(task, idle_arms=idle), task.start, step)
         if not isinstance(take(), State):
             raise RuntimeError('the step of the benchmark is refused, so that less is checked')
         _, seconds = timed(take, checks)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from safegen_ros.tasks.boxnet.astar import Routes
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task
-from safegen_ros.tasks.boxnet.verifier import IdleArms, take_step
+from safegen_ros.tasks.boxnet.verifier import take_step
 from safegen_ros.tasks.boxnet.words import THEN, move_words
 
 Words = tuple[str, ...]
@@ -38,15 +38,11 @@ class MoveMask:
 
     Moves are those of `Admissible.moves`: an object that is not at its target is carried to any
     point in reach, or an arm goes to it. Nothing here distinguishes a good move from a bad one.
-
-    Args:
-        idle_arms: whether robots that do nothing are in the way.
     """
 
-    def __init__(self, task: Task, idle_arms: IdleArms = 'ignore') -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self._idle_arms = idle_arms
-        self._admissible = Admissible(task, idle_arms)
+        self._admissible = Admissible(task)
         self._moves: dict[MaskState, dict[Words, MaskState]] = {}
         self._taken: dict[MaskState, State | None] = {}
 
@@ -63,7 +59,7 @@ class MoveMask:
     def taken(self, at: MaskState) -> State | None:
         """The state behind the step as far as it is said; None where it has no moves."""
         if at not in self._taken:
-            after = take_step(self.task, at.state, step_of(at), self._idle_arms)
+            after = take_step(self.task, at.state, step_of(at))
             self._taken[at] = after if at.moves and isinstance(after, State) else None
         return self._taken[at]
 
@@ -144,15 +140,10 @@ class MaskedPlan:
 
 
 class Admissible:
-    """The moves that may be taken in a state, beside others of the same step.
+    """The moves that may be taken in a state, beside others of the same step."""
 
-    Args:
-        idle_arms: whether robots that do nothing are in the way.
-    """
-
-    def __init__(self, task: Task, idle_arms: IdleArms = 'ignore') -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.idle_arms = idle_arms
         self._routes = Routes(task)
 
     def moves(self, state: State, begun: Step = ()) -> list[Move]:
@@ -184,7 +175,7 @@ class Admissible:
         return found
 
     def _may(self, state: State, step: Step) -> bool:
-        return isinstance(take_step(self.task, state, step, self.idle_arms), State)
+        return isinstance(take_step(self.task, state, step), State)
 
     def filtered(self, state: State, step: Step) -> Step:
         """A step without the moves that may not be taken beside those before them.
@@ -203,7 +194,7 @@ class Admissible:
         state, steps = self.task.start, list[Step]()
         for step in plan:
             kept = self.filtered(state, step)
-            after = take_step(self.task, state, kept, self.idle_arms)
+            after = take_step(self.task, state, kept)
             if isinstance(after, State):
                 steps.append(kept)
                 state = after

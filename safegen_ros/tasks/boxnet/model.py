@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, distance, point_text
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 LARGEST = 20
 """Cells along a side of the largest map, and objects of the fullest."""
+
+IdleArms = Literal['ignore', 'block']
+"""Whether the arm of a robot that does nothing in a step is in the way of the others. The plan that
+the paper prints (listing 10) touches such arms in six of its eight steps, so it ignores them."""
 
 SPEED = 0.5
 """Speed of the tip of an arm [cell/time]."""
@@ -83,6 +87,7 @@ class Task:
         width: cells along x.
         height: cells along y.
         bases: of the robots, on joints of the grid.
+        idle_arms: how its steps are judged; not part of the task. Arms with a shape are in the way.
 
     Raises:
         BoxnetError: it is not a task: see the message.
@@ -94,6 +99,7 @@ class Task:
     bases: tuple[Point, ...]
     start: State
     targets: tuple[Point, ...]
+    idle_arms: IdleArms = field(default='ignore', compare=False, repr=False, kw_only=True)
 
     is_flat = True
     apart = 1

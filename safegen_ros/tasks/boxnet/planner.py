@@ -37,9 +37,17 @@ from safegen_ros.tasks.boxnet.answers import (
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible, MaskedPlan, MoveMask
 from safegen_ros.tasks.boxnet.findings import Fault
-from safegen_ros.tasks.boxnet.model import Plan, State, Step, Task, plan_json, step_json
+from safegen_ros.tasks.boxnet.model import (
+    IdleArms,
+    Plan,
+    State,
+    Step,
+    Task,
+    plan_json,
+    step_json,
+)
 from safegen_ros.tasks.boxnet.prompts import ChatStyle, MapStyle, Style
-from safegen_ros.tasks.boxnet.verifier import IdleArms, Judged, judge, verify, verify_step
+from safegen_ros.tasks.boxnet.verifier import Judged, judge, verify, verify_step
 from safegen_ros.tasks.context import ChatSetup
 from safegen_ros.verdict import Verdict
 
@@ -158,10 +166,11 @@ class _Planner:
         cancelled: Cancelled,
         style: Style,
     ) -> None:
-        self.task, self.backend, self.sampling = task, backend, sampling
+        self.task = task = replace(task, idle_arms=options.idle_arms)
+        self.backend, self.sampling = backend, sampling
         self.options, self.cancelled, self.style = options, cancelled, style
         self.full = options.mode == FULL
-        self.admissible = Admissible(task, options.idle_arms)
+        self.admissible = Admissible(task)
         self.show = feedback_named(options.feedback)
         self.asked = 0
 
@@ -171,8 +180,8 @@ class _Planner:
         propose = partial(self._answers, asked, self._filtered_plan)
         if self.options.shield == HELD:
             propose = partial(self.held, asked, [self.task.start])
-        attempts = self._attempts(propose, lambda text: self._judge(text).verdict)
-        return PlannerRun(self._judge(attempts[-1].text), attempts)
+        attempts = self._attempts(propose, partial(verify, self.task))
+        return PlannerRun(verify(self.task, attempts[-1].text), attempts)
 
     def by_beams(self) -> PlannerRun:
         """A plan that is searched for; step by step, as if each step were taken."""
@@ -184,10 +193,10 @@ class _Planner:
             most_steps=self.options.most_steps,
         )
         levels = [Level(f'{BEAM} {n}', 1, partial(self._searched, beam, n)) for n in WIDTHS]
-        attempts = self._outcome(levels, lambda text: self._judge(text).verdict).attempts
+        attempts = self._outcome(levels, partial(verify, self.task)).attempts
         if not attempts:
-            return PlannerRun(judge(self.task, (), self.options.idle_arms), ())
-        return PlannerRun(self._judge(attempts[-1].text), attempts)
+            return PlannerRun(judge(self.task, ()), ())
+        return PlannerRun(verify(self.task, attempts[-1].text), attempts)
 
     def _searched(
         self, beam: MoveBeam, width: int, history: History, deadline: PlanningDeadline
@@ -200,7 +209,7 @@ class _Planner:
     @cached_property
     def _joint(self) -> MoveMask:
         """The moves that may be said."""
-        return MoveMask(self.task, self.options.idle_arms)
+        return MoveMask(self.task)
 
     @cached_property
     def _words(self) -> WordWriter:
@@ -220,41 +229,36 @@ class _Planner:
         formatted = True
         while not self.task.solved(states[-1]) and len(steps) < self.options.most_steps:
             propose = self._step_proposals(messages, states)
-            new = self._attempts(propose, partial(self._step_verdict, states[-1]))
+            judge_step = partial(verify_step, self.task, states[-1])
+            new = self._attempts(propose, judge_step)
             first = len(attempts)
             attempts += (replace(each, number=first + each.number) for each in new)
-            found = self._judge_step(states[-1], new[-1].text)
+            found = judge_step(new[-1].text)
             formatted = formatted and found.formatted
             if not found.verdict.ok:
                 return PlannerRun(_failed(found, steps, states), tuple(attempts))
             steps += found.plan
             states.append(found.states[-1])
             messages = self.style.observed(messages, new[-1].text, self.task, states[-1])
-        judged = judge(self.task, tuple(steps), self.options.idle_arms)
+        judged = judge(self.task, tuple(steps))
         return PlannerRun(replace(judged, formatted=formatted), tuple(attempts))
-
-    def _judge(self, text: str) -> Judged:
-        return verify(self.task, text, self.options.idle_arms)
-
-    def _judge_step(self, state: State, text: str) -> Judged:
-        return verify_step(self.task, state, text, self.options.idle_arms)
-
-    def _step_verdict(self, state: State, text: str) -> Verdict:
-        return self._judge_step(state, text).verdict
 
     def _attempts(
         self,
         propose: Callable[[History, PlanningDeadline], Generator[str, None, None]],
-        verdict: Callable[[str], Verdict],
+        judged: Callable[[str], Judged],
     ) -> tuple[Attempt, ...]:
         """The attempts of the loop, the last of which is proved or the last that was allowed."""
         source = MODEL if self.options.shield == PLAIN else self.options.shield
-        outcome = self._outcome([Level(source, self.options.attempts, propose)], verdict)
+        outcome = self._outcome([Level(source, self.options.attempts, propose)], judged)
         if not outcome.attempts:
             raise SafegenError(outcome.message, outcome.error_code)
         return outcome.attempts
 
-    def _outcome(self, levels: Sequence[Level], verdict: Callable[[str], Verdict]) -> Outcome:
+    def _outcome(self, levels: Sequence[Level], judged: Callable[[str], Judged]) -> Outcome:
+        def verdict(text: str) -> Verdict:
+            return judged(text).verdict
+
         outcome = plan_with_levels(levels, verdict, float('inf'), cancelled=self.cancelled)
         if outcome.error_code not in (ErrorCode.NONE, ErrorCode.ATTEMPTS_EXHAUSTED):
             raise SafegenError(outcome.message, outcome.error_code)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 from safegen_ros.tasks.boxnet.answers import (
     MoveReader,
@@ -34,10 +34,6 @@ from safegen_ros.tasks.boxnet.geometry import (
 )
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Task, object_name, robot_name
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
-
-IdleArms = Literal['ignore', 'block']
-"""Whether the arm of a robot that does nothing in a step is in the way of the others. The plan that
-the paper prints (listing 10) touches such arms in six of its eight steps, so it ignores them."""
 
 CONSTRAINTS = {
     Finding.ROBOT_COLLISION: 'no two arms touch',
@@ -119,9 +115,6 @@ class StepRules(ABC):
 class FlatRules(StepRules):
     """The rules of BoxNet2D, in which arms are lines and objects are points."""
 
-    def __init__(self, idle_arms: IdleArms) -> None:
-        self._idle_arms = idle_arms
-
     def out_of_reach(self, task: Task, move: Move) -> str | None:
         """Why a tip does not get to the end of its move."""
         if task.reaches(move.robot, move.end):
@@ -140,7 +133,7 @@ class FlatRules(StepRules):
             # Most pairs are far apart: a call for each would cost more than all the rest.
             if other.robot in near[one.robot] and arms_touch(task, one, other):
                 return next(_contacts(task, one, other))
-        idle = _against_idle(task, state, step) if self._idle_arms == 'block' else None
+        idle = _against_idle(task, state, step) if task.idle_arms == 'block' else None
         return idle or objects_meet(task, state, step)
 
     def arms_touch(self, task: Task, one: Move, other: Move) -> bool:
@@ -148,18 +141,12 @@ class FlatRules(StepRules):
         return arms_touch(task, one, other)
 
 
-_FLAT: Mapping[IdleArms, FlatRules] = {'ignore': FlatRules('ignore'), 'block': FlatRules('block')}
+_FLAT = FlatRules()
 
 
-def take_step(
-    task: Task, state: State, step: Sequence[Move], idle_arms: IdleArms = 'ignore'
-) -> State | Fault:
-    """The state after a step, or what keeps it from being taken.
-
-    Args:
-        idle_arms: whether those that do nothing are in the way; of arms with a shape they are.
-    """
-    return (task.rules or _FLAT[idle_arms]).take_step(task, state, step)
+def take_step(task: Task, state: State, step: Sequence[Move]) -> State | Fault:
+    """The state after a step, or what keeps it from being taken."""
+    return (task.rules or _FLAT).take_step(task, state, step)
 
 
 def arms_touch(task: Task, one: Move, other: Move) -> bool:
@@ -255,15 +242,11 @@ def _against_idle(task: Task, state: State, step: Sequence[Move]) -> Fault | Non
     return None
 
 
-def judge(task: Task, plan: Plan, idle_arms: IdleArms = 'ignore') -> Judged:
-    """What becomes of a plan from the first state of a task.
-
-    Args:
-        idle_arms: whether robots that do nothing are in the way.
-    """
+def judge(task: Task, plan: Plan) -> Judged:
+    """What becomes of a plan from the first state of a task."""
     states = [task.start]
     for at, step in enumerate(plan):
-        found = take_step(task, states[-1], step, idle_arms)
+        found = take_step(task, states[-1], step)
         if isinstance(found, Fault):
             return _failed(task, plan, states, _at_step(found, at))
         states.append(found)
@@ -277,22 +260,17 @@ def judge(task: Task, plan: Plan, idle_arms: IdleArms = 'ignore') -> Judged:
     return _failed(task, plan, states, Fault(Finding.INCOMPLETE, reason), missing)
 
 
-def verify(task: Task, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
-    """What becomes of the text of a plan, whatever it is.
-
-    Args:
-        idle_arms: whether robots that do nothing are in the way.
-    """
+def verify(task: Task, text: str) -> Judged:
+    """What becomes of the text of a plan, whatever it is."""
     answer = _read(read_plan, text, task, task.start)
     if isinstance(answer, Fault):
         return _failed(task, (), [task.start], answer)
     if answer.refused:
         return _failed(task, (), [task.start], refusal(), formatted=answer.formatted)
-    found = judge(task, answer.plan, idle_arms)
-    return replace(found, formatted=answer.formatted)
+    return replace(judge(task, answer.plan), formatted=answer.formatted)
 
 
-def verify_step(task: Task, state: State, text: str, idle_arms: IdleArms = 'ignore') -> Judged:
+def verify_step(task: Task, state: State, text: str) -> Judged:
     """Whether the step in a text may be taken, whatever the text is.
 
     Returns:
@@ -304,7 +282,7 @@ def verify_step(task: Task, state: State, text: str, idle_arms: IdleArms = 'igno
         fault = answer if isinstance(answer, Fault) else refusal()
         formatted = not isinstance(answer, Fault) and answer.formatted
         return _failed(task, (), [state], fault, formatted=formatted)
-    found = take_step(task, state, answer.plan[0], idle_arms)
+    found = take_step(task, state, answer.plan[0])
     if isinstance(found, Fault):
         fault = replace(found, step=0)
         return _failed(task, answer.plan, [state], fault, formatted=answer.formatted)

@@ -15,9 +15,9 @@ import pytest
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.levels import replay
-from safegen_ros.tasks.boxnet.model import BoxnetError, Move, State, Step, Task
+from safegen_ros.tasks.boxnet.model import BoxnetError, IdleArms, Move, State, Step, Task
 from safegen_ros.tasks.boxnet.reader import task_of
-from safegen_ros.tasks.boxnet.verifier import IdleArms, judge, take_step, verify, verify_step
+from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify, verify_step
 from safegen_ros.tasks.context import StepAnswer
 from safegen_ros.verdict import Category
 
@@ -62,6 +62,7 @@ PLAN_10 = """[
   "Robot 5": "[1.25, 1.75] -> [1.75, 2.25], False"},
  {"Robot 2": "[1.25, 0.25] -> [0.75, 1.75], True", "Robot 5": "[1.75, 2.25] -> [2.25, 2.25], True"}
 ]"""
+STRICT = replace(LISTING_10, idle_arms='block')
 
 
 def test_the_plan_of_listing_10_solves_its_task() -> None:
@@ -75,10 +76,10 @@ def test_six_steps_of_listing_10_touch_an_idle_arm() -> None:
     blocked = [
         at
         for at, step in enumerate(found.plan)
-        if isinstance(take_step(LISTING_10, found.states[at], step, 'block'), Fault)
+        if isinstance(take_step(STRICT, found.states[at], step), Fault)
     ]
     assert len(blocked) == 6
-    strict = verify(LISTING_10, PLAN_10, 'block')
+    strict = verify(STRICT, PLAN_10)
     assert (strict.finding, strict.verdict.failing_step) == (Finding.ROBOT_COLLISION, blocked[0])
     assert 'which does nothing' in strict.verdict.reason
 
@@ -285,7 +286,7 @@ def test_the_verifier_agrees_with_a_second_oracle_on_random_steps(idle: IdleArms
     state = LISTING_10.start
     for _ in range(5_000):
         step = _random_step(LISTING_10, state, rng)
-        found = take_step(LISTING_10, state, step, idle)
+        found = take_step(replace(LISTING_10, idle_arms=idle), state, step)
         expected = _oracle(LISTING_10, state, step, idle)
         assert (found.finding if isinstance(found, Fault) else Finding.OK) is expected, step
         seen[expected] += 1
