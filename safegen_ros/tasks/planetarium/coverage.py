@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import NounPhrases
@@ -29,6 +30,7 @@ from safegen_ros.pddl.model import (
     walk,
 )
 from safegen_ros.pddl.pruning import changed_predicates
+from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
 from safegen_ros.tasks.planetarium.request import Request
 
 _IN_TIME = (
@@ -45,13 +47,47 @@ _EMPHASIS = re.compile(
 )
 """A part that stresses the rule before it: 'not even for a second'."""
 _IDLE = re.compile(
-    r"\b(?:(?:do|does|did|need|must)(?:n't| not)|dont|never|without|couldn't|could not)\s+"
-    r'(?:(?:you|really|even)\s+)*'
-    r'(?:care|mind|worry|worrying|matter|forget|hesitate|bother|drop it)\b|'
-    r"\b(?:because|since|otherwise|or else)\b(?![^.;,]*\b(?:never|always|must|may|can|can't|should|"
-    r'could|allowed|cannot)\b)[^.;,]*|\buntil i (?:say|tell)\b'
+    '|'.join(
+        (
+            r"\b(?:(?:do|does|did|need|must)(?:n't| not)|never|without|couldn't|could not)\s+"
+            r'(?:(?:you|really|even)\s+)*(?:care|mind|worry|worrying|matter|forget|hesitate|bother|'
+            r'drop it|ask (?:me )?(?:why|how)|(?:have|need) to)\b',
+            r'\b(?:because|since|otherwise|or else)\b(?![^.;,]*\b(?:never|always|must|may|can|'
+            r"can't|should|could|allowed|cannot)\b)[^.;,]*",
+            r'\buntil i (?:say|tell)\b',
+            r"(?:\bnot|n't)\s+(?:(?:so|very|really|that|of|any|much|my)\s+)*(?:relevant|important|"
+            r'importance|concern|interest(?:ed)?|fussed|bothered|urgent|necessary|amused|idea)\b',
+            r"\bif (?:it|that|this)(?:'s| is| isn't| is not)?(?: not)? (?:too much|any|no) "
+            r'(?:trouble|bother|work|hassle|to ask)\b',
+            r"\bwhy (?:don't|do not|not)\b(?: (?:you|we)\b)?",
+            r"\b(?:i|we) (?:can(?:'t|not)|couldn't) (?:even )?(?:reach|lift|carry|do|see) "
+            r'(?:it|that|them|there)\b(?: myself)?',
+            r"\b(?:won't|will not) (?:be|take) long\b",
+            r"\bi(?:'m| am) after\b",
+            r"\bi(?:'ve| have)? never (?:once |ever )?(?:saw|seen|left|learned|had|been|met|did)\b",
+            r"\bso (?:that )?(?:it|they) (?:do|does|wo|will|ca)(?:n't| not) "
+            r'(?:wobble|fall|tip|break|slip|roll|slide|rattle)\b',
+            r'\b(?:like|than|as) before\b',
+            r'\bwithout any(?:thing| \w+) (?:on|upon|in)\b',
+            r',\s+while (?=(?:all )?the (?:rest|others?|remaining)\b)',
+        )
+    )
 )
 """Words that sound like a rule but add none."""
+_HAPPENS = (
+    r"(?:'s| is| has| was| won't| will not| doesn't| does not| keeps)(?: been)? "
+    r'(?:rattl|fall|open|clos|shak|wobbl|leak|squeak|break|broke|stuck|loose|giv|mak|com)\w*'
+)
+"""What things do by themselves, behind their name."""
+_OPINION = re.compile(
+    r"\b(?:(?:do|does|did)(?:n't| not)|never|not) (?:ever )?(?:like|love|enjoy|know|understand|"
+    r'trust|complain\w*|seen?|learn\w*)\b[^.;:!?,\n]*'
+)
+"""What somebody feels or knows; a rule all the same where it names or means an object."""
+_UNSPELT = re.compile(
+    r'\b(do|does|did|ca|wo|is|are|was|were|must|should|could|would|need|has|have)nt\b'
+)
+"""A denial without its apostrophe."""
 _BINDS = re.compile(
     r'(?<![\w-])(?:it|its|them|they|that|this|these|those|ones|any\w*|no(?:thing|body|ne| one)|'
     r"some\w*|every\w*|each|both|all|others?|must\w*|mustn't|may|should\w*|shouldn't|shall|can\w*|"
@@ -83,7 +119,7 @@ def left_out(request: Request, problem: Problem) -> str:
 
     The problem is as the model wrote it, without the constraints that hold in any case.
     """
-    text = (request.text if request.rest is None else request.rest).lower()
+    text = plain_text(request)
     used = set(_named((problem.goal,), problem))
     for each in problem.constraints:
         used |= _of(each, problem)
@@ -94,10 +130,12 @@ def left_out(request: Request, problem: Problem) -> str:
             return f'the request names {named[0]!r}, which is not an object of it'
         return _rule_left_out(text, problem, ('not', 'before', 'except', 'while', 'after'))
     things = NounPhrases(problem, lexicon(problem.domain))
-    for name in _names(text, problem.objects):
-        if name not in used | _alone(things) and not _tells_where(text, name, things, used):
+    text = _without_events(_without_uncared(text, things), problem, used)
+    text = _without_exceptions(text, problem, used)
+    for name in names_in(text, problem.objects):
+        if name not in used | alone(things) and not _tells_where(text, name, things, used):
             return f'the request names {name!r}, which is in no goal and no constraint of it'
-    told = _IDLE.sub(' ', text)
+    told = _OPINION.sub(partial(_unless_named, things), _IDLE.sub(' ', text))
     return (
         _kind_left_out(told, things, used)
         or _number_left_out(told, problem, used)
@@ -105,7 +143,54 @@ def left_out(request: Request, problem: Problem) -> str:
     )
 
 
-def _alone(things: NounPhrases) -> set[str]:
+def plain_text(request: Request) -> str:
+    """The part of a request that no grammar has read, in lower case and one spelling."""
+    text = (request.text if request.rest is None else request.rest).lower()
+    return _UNSPELT.sub(r"\1n't", text.replace('\N{RIGHT SINGLE QUOTATION MARK}', "'"))
+
+
+def _unless_named(things: NounPhrases, found: re.Match[str]) -> str:
+    """A blank for words that mean no object."""
+    nouns = '|'.join(map(re.escape, (*things.nouns, 'it', 'them', 'this', 'these', 'anything')))
+    named = re.search(rf'(?<![\w-])(?:{nouns})(?![\w-])', found[0])
+    return found[0] if named or [*names_in(found[0], things.problem.objects)] else ' '
+
+
+def _without_uncared(text: str, things: NounPhrases) -> str:
+    """A text without the objects of which it says that they do not matter."""
+    nouns, names = (
+        '|'.join(map(re.escape, each)) for each in (things.nouns, things.problem.objects)
+    )
+    called = rf'(?:the )?(?:(?:{nouns}) )?(?:{names})(?![\w-])'
+    return re.sub(
+        rf"(?:\bnever mind|(?:n't|\bnot) (?:care|mind|worry|bother)(?: (?:less|about|for|with))+|"
+        rf'\bwhatever happens (?:to|with)) {called}(?=\s*(?:[.,;!?)]|$))|'
+        rf"(?<![\w-]){called} (?:is(?:n't| not) (?:important|relevant)|"
+        rf"is of no (?:importance|concern)|does(?:n't| not) matter)\b",
+        ' ',
+        text,
+    )
+
+
+def _without_exceptions(text: str, problem: Problem, used: set[str]) -> str:
+    """A text without 'but b3' behind 'all blocks', where all others of that kind are used."""
+    every = '|'.join(map(re.escape, problem.objects))
+    name = rf'(?:(?:the )?(?:[a-z]+ )?(?:{every})(?![\w-]))'
+    told = re.compile(
+        r'(\b(?:all|every\w*|each)\b(?: \w+){0,3}?) (?:but|except|save|bar|apart from|other than)'
+        rf'(?: for)? ({name}(?:(?:,| and|, and) {name})*)'
+    )
+    kinds = observed_facts(problem)[1].values()
+
+    def shorter(found: re.Match[str]) -> str:
+        out = {*names_in(found[2], problem.objects)}
+        same = {name for kind in kinds if out & {*kind} for name in kind}
+        return f'the {found[1].partition(" ")[2]}' if same - out <= used else found[0]
+
+    return told.sub(shorter, text)
+
+
+def alone(things: NounPhrases) -> set[str]:
     """Who acts, where there is only one."""
     doing = ' '.join(lexicon(things.problem.domain).agents)
     acting = (things.members(noun) for word, noun in things.nouns.items() if word in doing)
@@ -114,27 +199,51 @@ def _alone(things: NounPhrases) -> set[str]:
 
 def _tells_where(text: str, name: str, things: NounPhrases, used: set[str]) -> bool:
     """Whether an object only says where one that is used is now, as in 'the cars at l1'."""
-    now = things.problem
-    changing = changed_predicates(now)
-    if not any(a[0] in changing and name in a[1:] and used & {*a[1:]} for a in now.init):
+    if not _beside(name, things.problem, used):
         return False
     nouns = '|'.join(map(re.escape, things.nouns))
-    at = rf'(?:from|off|out of|where|(?:{_STANDS}|{nouns})\s+(?:at|in|on|upon))\s+'
-    told = re.sub(rf'\b{at}(?:the\s+)?(?:(?:{nouns})\s+)?{re.escape(name)}(?![\w-])', '', text)
-    return name not in _names(told, [name])
+    at = (
+        rf'(?:from|off|out of|where(?:ver)?|same (?:{nouns}) as|'
+        rf'(?:{nouns}|spot|position) (?:of|with)|'
+        rf'(?:{_STANDS}|{nouns})\s+(?:at|in|on|upon|under|below|beneath|underneath|has)|'
+        r'(?:swing|stop|pass)(?:ing)? by|'
+        r'(?:what|that|which)(?=\s[^.;,]*\b(?:is|stands|sits|lies)\b))\s+'
+    )
+    called = rf'(?:(?:{nouns})\s+)?{re.escape(name)}(?![\w-])'
+    told = re.sub(rf'\b{at}(?:the\s+)?{called}', '', text)
+    return name not in names_in(told, [name])
+
+
+def _beside(name: str, now: Problem, used: set[str]) -> bool:
+    """Whether something that is used is there now, as a car is at a place."""
+    changing = changed_predicates(now)
+    return any(a[0] in changing and name in a[1:] and used & {*a[1:]} for a in now.init)
+
+
+def _without_events(text: str, problem: Problem, used: set[str]) -> str:
+    """A text without what an object does by itself: 'that gate has been rattling'."""
+    for name in names_in(text, problem.objects):
+        if name not in used and _beside(name, problem, used):
+            text = re.sub(rf'(?<![\w-]){re.escape(name)}{_HAPPENS}', ' ', text)
+    return text
 
 
 def _kind_left_out(text: str, things: NounPhrases, used: set[str]) -> str:
     """The noun in a text of whose kind nothing is used, or not everything where all is said."""
     doing = ' '.join(lexicon(things.problem.domain).agents)
+    every = '|'.join(map(re.escape, things.problem.objects))
+    text = re.sub(r'\bno \w+ (?:aboard|on (?:board|it))\b', ' ', text)
     for word, noun in things.nouns.items():
         members = set(things.members(noun))
         if word in ('object', 'objects') or word in doing or not members:
             continue
-        called = rf'(?:^|[.!?;]\s*)(?:(?:hey|hi|hello|ok|okay|dear|now),?\s+)*{word}\s*[,!]'
+        called = (
+            rf'(?:^|[.!?;]\s*)(?:(?:hey|hi|hello|ok|okay|dear|now),?\s+)*{word}\s*[,!]|'
+            rf'\b(?:hey|hi|hello|dear|a good|thanks|thank you),? {word}\b'
+        )
         found = re.search(
-            rf'(?<![\w-])((?:all|every|each)\s+(?:of\s+)?(?:the\s+)?)?{word}\b'
-            rf'(\s+(?:{_BY_PLACE})\b)?',
+            rf'(?<![\w-])(?<!my )(?<!your )((?:all|every|each)\s+(?:of\s+)?(?:the\s+)?)?{word}\b'
+            rf'(?!\s+(?:{every})(?![\w-]))(\s+(?:{_BY_PLACE})\b)?',
             re.sub(called, ' ', text),
         )
         if found and not (members <= used if found[1] and not found[2] else members & used):
@@ -185,8 +294,8 @@ def _rule_left_out(
             continue
         rules = in_time if found['time'] else [*in_time, *denied]
         about = set[str]().union(*rules)
-        behind = set(_names(part[found.end() :], problem.objects))
-        before = set(_names(part[: found.start()], problem.objects))
+        behind = set(names_in(part[found.end() :], problem.objects))
+        before = set(names_in(part[: found.start()], problem.objects))
         binds = behind or before or _BINDS.search(part) or _EMPHASIS.fullmatch(part)
         if nouns and not (binds or known.search(part)):
             continue
@@ -199,7 +308,7 @@ def _rule_left_out(
     return ''
 
 
-def _names(text: str, objects: Iterable[str]) -> Iterator[str]:
+def names_in(text: str, objects: Iterable[str]) -> Iterator[str]:
     """The objects that a text names."""
     for name in objects:
         for found in re.finditer(rf'(?<![\w-]){re.escape(name)}(?![\w-])', text):

@@ -31,6 +31,7 @@ from safegen_ros.tasks.planetarium.fragments import (
     UnreadableAnswer,
     problem_fragment,
 )
+from safegen_ros.tasks.planetarium.invention import made_up
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, joined, request_rules
 from safegen_ros.tasks.planetarium.state_rules import contradiction
@@ -278,6 +279,9 @@ class _Reading:
         if dropped := left_out(request, problem):
             raise _Refused(f'{dropped}: leave out no part of the request')
         given = self._given(problem)
+        own = tuple(each for each in problem.constraints if each not in given)
+        if more := made_up(request, replace(problem, constraints=own)):
+            raise _Refused(f'{more}: add nothing to the request')
         problem = replace(problem, constraints=tuple(dict.fromkeys((*given, *problem.constraints))))
         try:
             find_plan(problem, self._time_limit_s, self._cancelled)
