@@ -6,20 +6,36 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
-from safegen_ros.datasets.requests.phrases import phrases
+from safegen_ros.datasets.requests.phrases import chosen, phrases
 from safegen_ros.datasets.requests.rules import SpokenRules
 from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
 from safegen_ros.datasets.requests.speech import Speech
-from safegen_ros.datasets.requests.wishes import Wishes
+from safegen_ros.datasets.requests.turns import TurnedWishes
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Atom
-from safegen_ros.pddl.writer import atom_text
-from safegen_ros.tasks.planetarium.goal_prompt import goal_prompt
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.tasks.planetarium.coverage import left_out
+from safegen_ros.tasks.planetarium.goal_prompt import answered_problem, goal_prompt
+from safegen_ros.tasks.planetarium.invention import made_up
+from safegen_ros.tasks.planetarium.planner import find_plan
+from safegen_ros.tasks.planetarium.request import Request, request_rules
 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)
-_RULES = (0, 0, 0, 0, 0, 0, 1, 1, 1, 2)
-_TRIES = 200
+_RULES = (0, 0, 0, 0, 0, 1, 1, 1, 1, 2)
+_RULE_TRIES = 4
+_REST = 0.5  # share without the rules that a grammar reads, as the model is asked
+_TRIES = 400
+_TIME_LIMIT_S = 2.0
+_LEADS, _TRAILS = 0.45, 0.45  # shares of the requests with a remark before and behind them
+_LISTED = 0.08  # share of the longer ones that are lists
+_ASIDES = 0.05  # share with an object that does not matter
+_MANNERED = 0.3  # share in the manner of a certain person
+_SLIPS = 0.1  # share with words that are misspelt
 
 
 def request_group(seed: int, number: int, size: int) -> list[str]:
@@ -34,6 +50,12 @@ def request_group(seed: int, number: int, size: int) -> list[str]:
         text, goal, rules = spoken_request(rng, scene)
         if not goal:
             continue
+        try:
+            rest, more = as_asked(scene, text, goal, rules)
+        except SafegenError:
+            continue
+        if rng.random() < _REST:
+            text, rules = rest, more
         asked = goal_prompt(scene.signatures, scene.objects, scene.now, text)
         values = {
             'prompt': [{'role': 'user', 'content': asked}],
@@ -46,43 +68,104 @@ def request_group(seed: int, number: int, size: int) -> list[str]:
     return list(lines)
 
 
+def as_asked(
+    scene: RequestScene, text: str, goal: Sequence[Atom], rules: Sequence[str]
+) -> tuple[str, list[str]]:
+    """What a model is asked, and the rules that it has to write: those that no grammar reads.
+
+    Raises:
+        SafegenError: the planner would refuse this meaning, or it cannot be reached.
+    """
+    start = scene.start
+    request = Request(text, start.domain, start=start)
+    aims = ' '.join(map(atom_text, goal))
+    problem = read_problem(answered_problem(start, '\n'.join([aims, *rules])), start.domain)
+    spoken = request_rules(request)
+    held = read_problem(answered_problem(start, f'{aims}\n{spoken.constraints}'), start.domain)
+    if not {*held.constraints} <= {*problem.constraints}:
+        raise SafegenError(f'a grammar reads {spoken.constraints}', ErrorCode.BAD_PDDL)
+    asked = replace(request, constraints=spoken.constraints, rest=spoken.rest)
+    own = tuple(each for each in problem.constraints if each not in held.constraints)
+    answer = replace(problem, constraints=own)
+    if fault := left_out(asked, answer) or made_up(asked, answer):
+        raise SafegenError(fault, ErrorCode.TRANSLATION_FAILED)
+    find_plan(problem, _TIME_LIMIT_S)
+    typed = bool(start.domain.types)
+    return spoken.rest, [constraint_text(each, typed=typed) for each in own]
+
+
 def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], list[str]]:
     """A request, the facts that it wants, and its rules in PDDL3."""
     speech = Speech(rng, scene)
-    wishes = Wishes(speech)
+    wishes = TurnedWishes(speech)
     parts = [part for _ in range(rng.choice(_PARTS)) if (part := wishes.part())]
     if not parts:
         return '', [], []
-    text = parts[0]
-    for part in parts[1:]:
-        text += rng.choice(phrases()['joints']) + part
+    if len(parts) > 1 and rng.random() < _LISTED:
+        mark = rng.choice(('{}. ', '{}) ', '({}) ', '- ', '* ', '{} '))
+        text = ' '.join(mark.format(n) + part + '.' for n, part in enumerate(parts, start=1))
+    else:
+        text = parts[0] + ''.join(rng.choice(phrases()['joints']) + part for part in parts[1:])
     rules, said = SpokenRules(speech, wishes), dict[str, None]()
     for _ in range(rng.choice(_RULES)):
-        told, rule = rules.rule()
-        if not rule or rule in said:
+        tried = (rules.rule() for _ in range(_RULE_TRIES))
+        told, rule = next((each for each in tried if each[1] and each[1] not in said), ('', ''))
+        if not rule:
             continue
         if not said and rng.random() < 0.2:
             text = told + rng.choice(phrases()['rule-first']) + text
         else:
             text += rng.choice(phrases()['rule-joints']) + told
         said[rule] = None
-    anything = speech.name(rng.choice([name for names in scene.objects.values() for name in names]))
-    if rng.random() < 0.15:
-        text = f'{rng.choice(phrases()["lead"]).format(anything)} {text}'
-    if rng.random() < 0.15:
-        text += rng.choice(phrases()['trail']).format(anything)
-    return _written(rng, text), wishes.goal, list(said)
+    if rng.random() < _LEADS:
+        text = f'{chosen(rng, phrases()["leads"])} {text}'
+    if rng.random() < _TRAILS:
+        text += chosen(rng, phrases()['trails'])
+    names = {name for each in scene.objects.values() for name in each}
+    if rng.random() < _ASIDES:
+        told = chosen(rng, phrases()['asides-about']).format(speech.name(rng.choice(sorted(names))))
+        text = (
+            f'{told} , {text}' if rng.random() < 0.2 else f'{text}{rng.choice((", ", ". "))}{told}'
+        )
+    return _written(rng, _mannered(rng, text, names)), wishes.goal, list(said)
+
+
+def _mannered(rng: Random, text: str, names: set[str]) -> str:
+    """The text in the manner of a person, with slips; the names of objects stay as they are."""
+    if rng.random() < _MANNERED:
+        manner = rng.choice([*phrases()['mannerisms'].values()])
+        for expression, instead in manner.items():
+            if expression not in names and instead not in names and rng.random() < 0.8:
+                text = re.sub(rf"(?<![\w'-]){re.escape(expression)}(?![\w'-])", instead, text)
+    if rng.random() < _SLIPS:
+        known = names | {part for name in names for part in name.split('-')}
+        words = [w for w in set(re.findall(r'[a-z]{5,}', text)) if w not in known]
+        for word in rng.sample(sorted(words), min(len(words), rng.randint(1, 3))):
+            text = re.sub(rf'(?<![\w-]){word}(?![\w-])', _slipped(rng, word), text, count=1)
+    return text
+
+
+def _slipped(rng: Random, word: str) -> str:
+    """A word with a letter doubled, left out or in the place of its neighbour."""
+    at = rng.randrange(1, len(word) - 1)
+    middle = rng.choice((word[at] * 2, '', word[at + 1] + word[at]))
+    return (
+        word[:at] + middle + word[at + (2 if len(middle) == 2 and middle != word[at] * 2 else 1) :]
+    )
 
 
 def _written(rng: Random, text: str) -> str:
     """The text as people write it: with and without capitals and marks."""
-    text = re.sub(r'\s+([,.;:])', r'\1', ' '.join(text.split()))
+    text = re.sub(r'\s+([,.;:!?)])', r'\1', ' '.join(text.split()))
+    text = re.sub(r'([,.;:!?])[,.;:]+', r'\1', text).replace('( ', '(').lstrip(' ,.;')
     style = rng.random()
     if style < 0.08:
-        return text.replace('. ', ' ').replace(',', '')
+        return re.sub(r'[.,;!]+(?= )', '', text)
     if style < 0.15:
+        return text.replace('. ', rng.choice((' ', ', ', '\n', ' - ', ' ... ')))
+    if style < 0.25:
         return text
     if style > 0.45:
-        text = '. '.join(part[:1].upper() + part[1:] for part in text.split('. '))
+        text = re.sub(r'(^|[.!?] )([a-z])', lambda found: found[1] + found[2].upper(), text)
         text = re.sub(r"\bi(?=$|[ '])", 'I', text)
     return text + rng.choice(('', '.', '.', '.', '!'))

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The phrases of `phrases.yaml`, and how one of them is chosen."""
+"""The phrases of the YAML files here, and how one of them is chosen."""
 
 from __future__ import annotations
 
@@ -16,18 +16,22 @@ import yaml
 from safegen_ros.language import lexicon
 
 _ALTERNATIVES = re.compile(r'[^\s{}]+/[^\s{}]+')
+_SYMBOL = re.compile(r'<([\w-]+)>')
 
 
 @cache
 def phrases() -> Mapping[str, Any]:
-    """All of the file."""
-    text = Path(__file__).with_name('phrases.yaml').read_text(encoding='utf-8')
-    found: Mapping[str, Any] = yaml.safe_load(text)
+    """All of the files."""
+    found = dict[str, Any]()
+    for path in sorted(Path(__file__).parent.glob('*.yaml')):
+        found |= yaml.safe_load(path.read_text(encoding='utf-8'))
     return found
 
 
 def chosen(rng: Random, templates: Sequence[str], number: int | None = None) -> str:
     """One of the templates, with one of the words that a slash divides.
+
+    A `<name>` in it is chosen from `grammar`, in the same way.
 
     Args:
         number: which of the words, where they are not alike.
@@ -37,7 +41,10 @@ def chosen(rng: Random, templates: Sequence[str], number: int | None = None) -> 
         words = found[0].split('/')
         return rng.choice(words) if number is None else words[number % len(words)]
 
-    return _ALTERNATIVES.sub(word, rng.choice(templates))
+    def symbol(found: re.Match[str]) -> str:
+        return chosen(rng, phrases()['grammar'][found[1]])
+
+    return _SYMBOL.sub(symbol, _ALTERNATIVES.sub(word, rng.choice(templates)))
 
 
 def participle(verb: str) -> str:

@@ -18,6 +18,8 @@ SpokenRule = tuple[str, str]
 """A rule in words and in PDDL3."""
 
 _NONE = ('', '')
+_TURNED = 0.4  # share of the rules with a reason, an opening or a subject of their own
+_STRESSED = 0.3  # share of the lasting rules with something behind them
 
 
 class SpokenRules:
@@ -29,6 +31,18 @@ class SpokenRules:
 
     def rule(self) -> SpokenRule:
         """Another rule; empty where chance has found none."""
+        rng = self._rng
+        if rng.random() < _TURNED:
+            turns = [self._reasoned, self._reasoned, self._firm, self._no_kind, self._until]
+            turns += [*turns, self._for_good]
+            told, rule = rng.choice(turns)()
+        else:
+            told, rule = self._plain()
+        if rule.startswith('(always') and rng.random() < _STRESSED:
+            told += chosen(rng, phrases()['rule-trails'])
+        return told, rule
+
+    def _plain(self) -> SpokenRule:
         shape = self._rng.random()
         if shape < 0.4:
             ruled = self._scene.ruled and self._rng.random() < 0.65
@@ -61,7 +75,7 @@ class SpokenRules:
             told = chosen(rng, ruled['plain']).format(*words)
         else:
             told = self._never(chosen(rng, ruled['deeds']).format(*words))
-        return told, self._never_text(atom, takes, ruled.get('all'))
+        return told, self._never_text(atom, takes, ruled.get('all', ()))
 
     def _forbidden(self) -> SpokenRule:
         fact = self._rng.choice([*self._scene.facts.values()])
@@ -101,19 +115,25 @@ class SpokenRules:
         else:
             nothing = rng.choice(phrases()['nothing']).replace('KIND', noun)
             told = self._speech.state(fact, [nothing, where], phrases()['nothing-may'])
-        return told, self._never_text((fact.name, '', place), fact.takes, 0)
+        return told, self._never_text((fact.name, '', place), fact.takes, (0,))
 
-    def _lasting(self) -> SpokenRule:
-        """Something stays as it is."""
+    def _lasting_atom(self) -> Atom:
+        """What can stay as it is; empty where the scene has nothing."""
         scene, busy = self._scene, self._wishes.busy
         able = [
             atom
             for atom in sorted(scene.now)
-            if atom[0] in scene.facts and not {*atom[1 : 3 if scene.blocks else 2]} & busy
+            if atom[0] in scene.facts
+            and len(atom) > 1
+            and not {*atom[1 : 3 if scene.blocks else 2]} & busy
         ]
-        if not able:
+        return self._rng.choice(able) if able else ()
+
+    def _lasting(self) -> SpokenRule:
+        """Something stays as it is."""
+        scene, atom = self._scene, self._lasting_atom()
+        if not atom:
             return _NONE
-        atom = self._rng.choice(able)
         leaving = scene.facts[atom[0]].phrases.get('leaving')
         if leaving and self._rng.random() < 0.4:
             told = self._rng.choice(leaving).format(*self._names(atom))
@@ -138,13 +158,14 @@ class SpokenRules:
             return _NONE
         first, then = facts[early[0]], facts[late[0]]
         if early in wanted and first is then and early[1] != late[1] and rng.random() < 0.6:
-            told = chosen(rng, phrases()['order-names'])
-            told = told.format(self._speech.name(early[1]), self._speech.name(late[1]))
+            told = chosen(rng, phrases()['order-names']).format(
+                self._speech.name(early[1]),
+                self._speech.name(late[1]),
+                f1=speech.state(then, self._names(late), [('may be', ''), ('is', '')]),
+            )
             return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
-        told = str(rng.choice(phrases()['order'])).format(
-            f0=speech.state(first, self._names(early), [('is', '')]),
-            m0=speech.state(first, self._names(early), [('must be', ''), ('has to be', '')]),
-            d0=speech.deed(first, self._names(early)),
+        told = chosen(rng, phrases()['order']).format(
+            **self._early(early),
             f1=speech.state(then, self._names(late), [('is', ''), ('may be', '')]),
             g1=speech.state(then, self._names(late), [('is', '')]),
             d1=speech.deed(then, self._names(late)),
@@ -153,18 +174,133 @@ class SpokenRules:
 
     def _deed_after(self, early: Atom) -> SpokenRule:
         """A deed that no request asks for, only after a fact."""
-        rng, speech, scene = self._rng, self._speech, self._scene
-        ruled, late = self._ruled()
-        if not late or late in scene.now or late in self._wishes.goal or late[-1] in early:
+        rng, scene = self._rng, self._scene
+        ruled = rng.choice(scene.ruled)
+        takes = scene.facts[ruled['fact']].takes
+        late = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+        if late in scene.now or late in self._wishes.goal:
             return _NONE
-        first = scene.facts[early[0]]
-        told = str(rng.choice(phrases()['order-deeds'])).format(
-            f0=speech.state(first, self._names(early), [('is', '')]),
-            m0=speech.state(first, self._names(early), [('must be', ''), ('has to be', '')]),
-            d0=speech.deed(first, self._names(early)),
-            d1=chosen(rng, ruled['deeds']).format(*self._names(late)),
+        words = self._names(late)
+        mover = ruled.get('mover')
+        if mover is not None and rng.random() < 0.5:
+            told = chosen(rng, phrases()['until'])
+            told = told.format(words[mover], **self._early(early))
+        else:
+            told = chosen(rng, phrases()['order-deeds'])
+            deed = chosen(rng, ruled['deeds']).format(*words)
+            told = told.format(d1=deed, **self._early(early))
+        every = self._exists_text(late, takes, ruled.get('all', ()))
+        return told, f'(sometime-before {every} {atom_text(early)})'
+
+    def _early(self, early: Atom) -> dict[str, str]:
+        """The wordings of a fact that has to come first."""
+        fact, speech = self._scene.facts[early[0]], self._speech
+        return {
+            'f0': speech.state(
+                fact, self._names(early), [('is', ''), ('is', ''), ('has been', '')]
+            ),
+            'm0': speech.state(fact, self._names(early), [('must be', ''), ('has to be', '')]),
+            'd0': speech.deed(fact, self._names(early)),
+        }
+
+    def _until(self) -> SpokenRule:
+        """A deed only after a wanted fact."""
+        wanted = [atom for atom in self._wishes.goal if atom not in self._scene.now]
+        if not wanted or not self._scene.ruled:
+            return _NONE
+        return self._deed_after(self._rng.choice(wanted))
+
+    def _for_good(self) -> SpokenRule:
+        """A wanted fact stays true once it is."""
+        facts, now = self._scene.facts, self._scene.now
+        able = [
+            atom
+            for atom in self._wishes.goal
+            if len(atom) > 1
+            and atom not in now
+            and atom[0] != 'clear'
+            and facts[atom[0]].phrases.get('about', 1) == 1
+        ]
+        if not able:
+            return _NONE
+        atom = self._rng.choice(able)
+        told = chosen(self._rng, phrases()['for-good'])
+        told = told.format(self._speech.name(atom[1]), **self._early(atom))
+        return told, f'(at-most-once {atom_text(atom)})'
+
+    def _reasoned(self) -> SpokenRule:
+        """What a thing is like, and so what must never or always be."""
+        rng, scene = self._rng, self._scene
+        shape = rng.random()
+        if shape < 0.4 and scene.ruled:
+            ruled = rng.choice(scene.ruled)
+            takes = scene.facts[ruled['fact']].takes
+            atom = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+            if atom in self._wishes.goal or atom in scene.now:
+                return _NONE
+            told = chosen(rng, ruled['plain'])
+            thing = 1 if told.startswith('{1}') else 0
+            rule = self._never_text(atom, takes, ruled.get('all', ()))
+        elif shape < 0.7:
+            lasting = self._lasting_atom()
+            if not lasting:
+                return _NONE
+            atom, thing, fact = lasting, 0, scene.facts[lasting[0]]
+            told = chosen(rng, fact.phrases.get('leaving', fact.phrases['states']))
+            told = told.replace('=be', chosen(rng, ['must stay', 'has to stay', 'stays']))
+            rule = f'(always {atom_text(atom)})'
+        else:
+            fact = rng.choice([*scene.facts.values()])
+            other = self._other(fact)
+            if other is None or len(other) == 1:
+                return _NONE
+            atom, thing = other, 0
+            told = chosen(rng, fact.phrases['states'])
+            told = told.replace('=be', chosen(rng, phrases()['must-never']))
+            rule = self._never_text(atom, fact.takes)
+        words = self._names(atom)
+        name, kind = words[thing], scene.kind(atom[1 + thing])
+        if not told.startswith(f'{{{thing}}}'):
+            return _NONE
+        words[thing] = 'he' if kind == 'man' else rng.choice(('it', 'it', 'that one'))
+        pattern = chosen(rng, phrases()['reasoned'])
+        return pattern.format(name, told.format(*words), n=name), rule
+
+    def _firm(self) -> SpokenRule:
+        """Something stays as it is, with a warning before it."""
+        rng, atom = self._rng, self._lasting_atom()
+        if not atom:
+            return _NONE
+        fact, words = self._scene.facts[atom[0]], self._names(atom)
+        told = chosen(
+            rng, [each for each in fact.phrases['states'] if each.startswith('{0}')] or ['']
         )
-        return told, f'(sometime-before {atom_text(late)} {atom_text(early)})'
+        if not told:
+            return _NONE
+        warned = chosen(rng, phrases()['firm']).format(words[0])
+        words[0] = 'he' if self._scene.kind(atom[1]) == 'man' else 'it'
+        be, before = rng.choice([each for each in phrases()['kept'] if each[0]])
+        told = f'{before} {told.format(*words).replace("=be", be)}'.strip()
+        return f'{warned} {told} {rng.choice(phrases()["lasting"])}', f'(always {atom_text(atom)})'
+
+    def _no_kind(self) -> SpokenRule:
+        """That a fact is never true of anything of a kind."""
+        rng, scene = self._rng, self._scene
+        used = {atom[0] for atom in (*self._wishes.goal, *scene.now)}
+        able = [f for f in scene.facts.values() if len(f.takes) == 1 and f.name not in used]
+        if not able:
+            return _NONE
+        fact = rng.choice(able)
+        noun = rng.choice(scene.nouns[fact.takes[0]])
+        if rng.random() < 0.3:
+            nothing = rng.choice(('nothing', f'no {noun}', f'not a single {noun}'))
+            told = self._speech.state(fact, [nothing], phrases()['nothing-may'])
+        else:
+            anything = rng.choice(('anything', f'any {noun}', f'a {noun}', f'any of the {noun}s'))
+            deed = self._speech.deed(fact, [anything])
+            verb, _, rest = deed.partition(' ')
+            told = chosen(rng, phrases()['no-kind']).format(deed, f'{gerund(verb)} {rest}')
+        return told, self._never_text((fact.name, ''), fact.takes, (0,))
 
     def _once(self) -> SpokenRule:
         ruled, atom = self._ruled()
@@ -184,11 +320,16 @@ class SpokenRules:
         takes = scene.facts[ruled['fact']].takes
         return ruled, (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
 
-    def _never_text(self, atom: Atom, takes: Sequence[str], every: int | None = None) -> str:
-        """That a fact is never true; of any object where the number of an argument is given."""
-        if every is None:
-            return f'(always (not {atom_text(atom)}))'
-        terms = [*atom[1:]]
-        terms[every] = '?x'
-        kind = f' - {takes[every]}' if self._scene.typed else ''
-        return f'(always (not (exists (?x{kind}) {atom_text((atom[0], *terms))})))'
+    def _never_text(self, atom: Atom, takes: Sequence[str], every: Sequence[int] = ()) -> str:
+        """That a fact is never true; of any object for the arguments in `every`."""
+        return f'(always (not {self._exists_text(atom, takes, every)}))'
+
+    def _exists_text(self, atom: Atom, takes: Sequence[str], every: Sequence[int]) -> str:
+        """A fact, for some objects in the places of `every`."""
+        if not every:
+            return atom_text(atom)
+        terms, bound = [*atom[1:]], []
+        for place, variable in zip(every, 'xyz', strict=False):
+            terms[place] = f'?{variable}'
+            bound.append(f'?{variable} - {takes[place]}' if self._scene.typed else f'?{variable}')
+        return f'(exists ({" ".join(bound)}) {atom_text((atom[0], *terms))})'

@@ -8,13 +8,16 @@ In those the predicates have one of several names, so that a model has to look t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 from typing import Any
 
 from safegen_ros.datasets.requests.phrases import phrases
-from safegen_ros.pddl.model import Atom
-from safegen_ros.pddl.reader import read_problem
+from safegen_ros.pddl.model import And, Atom, Problem
+from safegen_ros.pddl.pruning import changed_predicates
+from safegen_ros.pddl.reader import read_domain, read_problem
+from safegen_ros.pddl.writer import atom_text
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.kit import SizeError
@@ -43,7 +46,7 @@ class AskedFact:
     number: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RequestScene:
     """What a group of requests is about.
 
@@ -52,10 +55,9 @@ class RequestScene:
         signatures: the kinds of the arguments of every predicate that can change.
         objects: the names of every kind.
         nouns: words for one of a kind.
-        now: what is true.
+        start: the world, as a problem.
         ruled: phrases that forbid a fact.
         pairs: phrases for several facts of the same objects.
-        typed: whether the kinds are types.
         blocks: whether the objects are stacked.
     """
 
@@ -63,11 +65,21 @@ class RequestScene:
     signatures: Mapping[str, Sequence[str]]
     objects: dict[str, list[str]]
     nouns: dict[str, list[str]]
-    now: frozenset[Atom]
+    start: Problem
     ruled: list[Mapping[str, Any]]
     pairs: Sequence[Mapping[str, Any]] = ()
-    typed: bool = True
     blocks: bool = False
+
+    @cached_property
+    def now(self) -> frozenset[Atom]:
+        """What is true and can change."""
+        changing = changed_predicates(self.start)
+        return frozenset(atom for atom in self.start.init if atom[0] in changing)
+
+    @property
+    def typed(self) -> bool:
+        """Whether the kinds are types."""
+        return bool(self.start.domain.types)
 
     def kind(self, name: str) -> str:
         """The kind of an object."""
@@ -92,8 +104,13 @@ def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
         except SizeError:
             continue
     problem = read_problem(kit.text('scene', kit.draw(rng, size)), folder_domain(kit.name))
-    signatures, objects, now = observed_facts(problem)
+    signatures, objects, _ = observed_facts(problem)
     names = _new_names(rng, objects)
+    start = replace(
+        problem,
+        objects={names[n]: kind for n, kind in problem.objects.items()},
+        init=frozenset((atom[0], *(names[n] for n in atom[1:])) for atom in problem.init),
+    )
     return RequestScene(
         {
             name: AskedFact(each.get('fact', name), tuple(each['takes']), each)
@@ -102,10 +119,9 @@ def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
         signatures,
         {kind: [names[n] for n in each] for kind, each in objects.items()},
         {kind: words.split('/') for kind, words in world['kinds'].items()},
-        frozenset((atom[0], *(names[n] for n in atom[1:])) for atom in now),
+        start,
         list(world['ruled'].values()),
         world['pairs'],
-        bool(problem.domain.types),
         kit.name == 'blocksworld',
     )
 
@@ -148,14 +164,39 @@ def _made_up(rng: Random, world: Mapping[str, Any]) -> RequestScene:
             others = (rng.choice(objects[kind]) for kind in fact.takes[1:])
             if rng.random() < {'one': 1.0, 'some': 0.4, 'none': 0.0}[fact.phrases['start']]:
                 now.add((fact.name, first, *others))
+    signatures = {fact.name: fact.takes for fact in facts.values()}
     return RequestScene(
         facts,
-        {fact.name: fact.takes for fact in facts.values()},
+        signatures,
         objects,
         {kind: each['say'].split('/') for kind, each in kinds.items()},
-        frozenset(now),
+        _free_world(signatures, objects, now),
         [],
     )
+
+
+def _free_world(
+    signatures: Mapping[str, Sequence[str]], objects: Mapping[str, Sequence[str]], now: set[Atom]
+) -> Problem:
+    """A problem in which any fact can be made true or false at any time."""
+    actions = []
+    for name, takes in signatures.items():
+        terms = ' '.join(f'?{n} - {kind}' for n, kind in enumerate(takes))
+        fact = atom_text((name, *(f'?{n}' for n in range(len(takes)))))
+        actions += [
+            f'(:action {verb}-{name} :parameters ({terms}) :precondition (and) :effect {effect})'
+            for verb, effect in (('do', fact), ('undo', f'(not {fact})'))
+        ]
+    facts = ' '.join(
+        atom_text((name, *(f'?{n} - {kind}' for n, kind in enumerate(takes))))
+        for name, takes in signatures.items()
+    )
+    domain = read_domain(
+        f'(define (domain made-up) (:requirements :strips :typing) (:types {" ".join(objects)})'
+        f' (:predicates {facts}) {" ".join(actions)})'
+    )
+    kinds = {name: kind for kind, names in objects.items() for name in names}
+    return Problem('made-up', domain, kinds, frozenset(now), And(()), ())
 
 
 def _objects(rng: Random, kind: Mapping[str, Any]) -> list[str]:

@@ -33,27 +33,36 @@ class Speech:
     def name(self, name: str, *, referred: bool = False) -> str:
         """How an object is called; with `referred`, sometimes by the place where it is."""
         rng = self.rng
-        if referred and rng.random() < _REFERRED and (told := self._described(name)):
+        if referred and rng.random() < _REFERRED and (told := self.described(name)):
             return told
         if '-' in name and not name[-1].isdigit() and rng.random() < 0.5:
             return f'the {name.replace("-", " ")}'
         noun = rng.choice(self.scene.nouns[self.scene.kind(name)])
         return rng.choice(_FORMS).format(name.upper() if self._loud else name, noun=noun)
 
-    def _described(self, name: str) -> str:
+    def described(self, name: str) -> str:
         """Where an object is; empty where that does not single it out."""
         found = []
+        if self.scene.blocks:
+            low = {atom[1] for atom in self.scene.now if atom[0] == 'on-table'}
+            bare = {atom[1] for atom in self.scene.now if atom[0] == 'clear'} & low
+            if bare == {name}:
+                noun = self.rng.choice(self.scene.nouns['object'])
+                found.append(chosen(self.rng, phrases()['alone']).replace('KIND', noun))
         for fact in self.scene.facts.values():
             true = [atom for atom in self.scene.now if atom[0] == fact.name and len(atom) == 3]
             for place, key in ((1, 'at0'), (2, 'at1')):
                 for atom in true:
                     alike = sum(other[3 - place] == atom[3 - place] for other in true)
                     if atom[place] == name and alike == 1 and key in fact.phrases:
-                        told = chosen(self.rng, fact.phrases[key])
-                        found.append(told.format(*map(self.name, atom[1:])))
+                        fit = [*fact.phrases[key], *(phrases()['that'] if key == 'at0' else ())]
+                        noun = self.rng.choice(self.scene.nouns[self.scene.kind(name)])
+                        told = chosen(self.rng, fit).replace('KIND', noun)
+                        told = told.replace('PLACE', 'on' if self.scene.blocks else 'at/in')
+                        found.append(chosen(self.rng, [told]).format(*map(self.name, atom[1:])))
             there = sorted(atom for atom in true if atom[2] == name and 'set0' in fact.phrases)
             if there:
-                told = str(self.rng.choice(phrases()['where']))
+                told = chosen(self.rng, phrases()['where'])
                 noun = self.rng.choice(self.scene.nouns[self.scene.kind(name)])
                 thing = self.name(self.rng.choice(there)[1])
                 found.append(told.replace('KIND', noun).format(thing))

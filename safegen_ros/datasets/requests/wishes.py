@@ -17,8 +17,9 @@ _TRIES = 10
 _ALREADY = 0.1  # share of the facts that are true and asked for all the same
 _TALLEST = 6
 _ANEW = 0.04  # share of the wishes that take the place of another one
+TWICE = 0.15  # share of the towers that are told twice in part
 _IT = ('it', 'it', 'that', 'that one')
-_COUNTS = ('two', 'three', 'four', 'five', 'ones')
+COUNTS = ('two', 'three', 'four', 'five', 'ones')
 
 
 class Wishes:
@@ -97,7 +98,7 @@ class Wishes:
         self._want((fact.name, one[1], other[2]))
         self._want((fact.name, other[1], one[2]))
         called = self._speech.name(one[1]), self._speech.name(other[1])
-        return str(rng.choice(phrases()['swap'])).format(*called)
+        return chosen(rng, phrases()['swap']).format(*called)
 
     def _fitting(self, fact: AskedFact) -> Atom | None:
         pools = [self._scene.objects.get(kind, []) for kind in fact.takes]
@@ -170,7 +171,25 @@ class Wishes:
         for atom, (_, *places) in zip(atoms, pair['facts'], strict=True):
             if len(atom) == 4:
                 words[places[2]] = self._speech.hand(atom[3], atom[1])
-        return self._speech.wish(AskedFact('', tuple(pair['takes']), pair), words)
+        told = self._speech.wish(AskedFact('', tuple(pair['takes']), pair), words)
+        return self._both(told, pair['takes'], names, words)
+
+    def _both(
+        self, told: str, takes: Sequence[str], names: Sequence[str], words: Sequence[str]
+    ) -> str:
+        """Words in which the only two of a kind are sometimes called both of them."""
+        if self._rng.random() < 0.5:
+            return told
+        for place, kind in enumerate(takes[:-1]):
+            pool = self._scene.objects[kind]
+            if kind == 'gripper':
+                pool = [atom[2] for atom in self._scene.now if atom[:2] == ('free', names[0])]
+            if takes[place + 1] == kind and sorted(names[place : place + 2]) == sorted(pool):
+                noun = self._rng.choice(self._scene.nouns[kind])
+                both = chosen(self._rng, phrases()['both']).replace('KIND', noun)
+                two = f'{words[place]} and {words[place + 1]}'
+                told = told.replace(f'both {two}', both).replace(two, both)
+        return told
 
     def _fit(self, atoms: Sequence[Atom]) -> bool:
         """Whether facts can be wanted together, and are not all true."""
@@ -218,23 +237,37 @@ class Wishes:
         if shape < 0.3 and len(free) == len(pool) and (fact.name != 'clear' or not scene.blocks):
             kinds = {other.takes[0] for other in scene.facts.values() if other.takes}
             fit = [each for each in phrases()['everything'] if 'KIND' in each or len(kinds) == 1]
+            fit = [each for each in fit if 'COUNT' not in each or 1 < len(pool) < 6]
             called = str(rng.choice(fit)).replace('KIND', noun)
+            called = called.replace('COUNT', COUNTS[min(len(pool), 6) - 2])
             return pool, f'both {noun}s' if len(pool) == 2 and rng.random() < 0.5 else called
         if shape < 0.45:
             if 1 < len(free) < len(pool) and {*pool} - self._busy == {*free}:
                 told = str(rng.choice(phrases()['rest'])).replace('KIND', noun)
-                return free, told.replace('COUNT', _COUNTS[min(len(free), 6) - 2])
+                return free, told.replace('COUNT', COUNTS[min(len(free), 6) - 2])
             return [], ''
         if shape < 0.7 and not about and 'set0' in fact.phrases:
             place = rng.choice(scene.objects[fact.takes[1]])
             there = [name for name in pool if (fact.name, name, place) in scene.now]
-            told = chosen(rng, fact.phrases['set0']).format('', self._speech.name(place))
-            fits = place not in others and {*there} <= {*free}
-            return (there, told) if fits and ('both' not in told or len(there) == 2) else ([], '')
+            if place in others or not there or not {*there} <= {*free}:
+                return [], ''
+            return there, self._set_name(fact, there, self._speech.name(place))
         if len(free) < 2:
             return [], ''
         some = rng.sample(free, rng.randint(2, min(4, len(free))))
         return some, self._speech.listed(some)
+
+    def _set_name(self, fact: AskedFact, there: Sequence[str], place: str) -> str:
+        """What the objects at a place are called together."""
+        fit = [*fact.phrases['set0'], *phrases()['sets']]
+        if len(there) == 1:
+            fit = [each for each in fact.phrases.get('at0', fit) if 'COUNT' not in each]
+        told = chosen(self._rng, fit)
+        if 'both' in told and len(there) != 2:
+            told = told.replace('both', 'all', 1)
+        noun = self._rng.choice(self._scene.nouns[fact.takes[0]])
+        told = told.replace('COUNT', COUNTS[min(len(there), 6) - 2]).replace('KIND', noun)
+        return told.format('', place)
 
     def _tower(self) -> str:
         """Blocks on each other."""
@@ -269,6 +302,9 @@ class Wishes:
             self._want(('on-table', some[0]))
         for under, over in pairwise(some):
             self._want(('on', over, under))
+        if not table and rng.random() < TWICE:
+            ends = map(self._speech.name, (some[0], some[-1]))
+            text += chosen(rng, phrases()['told-twice']).format(*ends)
         if text.split()[0] in phrases()['building']:
             text = f'{chosen(rng, phrases()["asking"])} {text}'
         return text

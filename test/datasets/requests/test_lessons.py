@@ -12,9 +12,11 @@ from random import Random
 
 import pytest
 
-from safegen_ros.datasets.requests.lessons import request_group, spoken_request
+from safegen_ros.datasets.requests.lessons import as_asked, request_group, spoken_request
 from safegen_ros.datasets.requests.phrases import phrases
 from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
+from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
@@ -46,7 +48,7 @@ def test_every_object_of_an_answer_is_one_of_the_prompt() -> None:
 def test_nothing_is_left_open_in_a_phrase() -> None:
     for prompt, answer in lessons():
         request = prompt.partition('\nRequest: ')[2]
-        assert not re.search(r'[{}/|=]|KIND|  ', request), request
+        assert not re.search(r'[{}/|=<]|KIND|COUNT|PLACE|  ', request), request
         assert '()' not in answer
 
 
@@ -60,6 +62,41 @@ def test_about_a_third_has_a_rule_and_every_world_is_drawn() -> None:
 
 def test_the_same_seed_gives_the_same_lessons() -> None:
     assert request_group(5, 3, 4) == request_group(5, 3, 4) != request_group(6, 3, 4)
+
+
+def test_the_planner_accepts_most_of_what_is_meant_and_lessons_are_no_others() -> None:
+    asked = refused = 0
+    for seed in SEEDS:
+        rng = Random(seed)
+        scene = drawn_scene(rng)
+        for text, goal, rules in (spoken_request(rng, scene) for _ in range(4)):
+            if not goal:
+                continue
+            asked += 1
+            try:
+                rest, more = as_asked(scene, text, goal, rules)
+            except SafegenError:
+                refused += 1
+            else:
+                assert text.lower().startswith(rest.lower()[:1])
+                assert len(more) <= len(rules)
+    assert refused < asked / 4
+
+
+@pytest.mark.parametrize(
+    ('said', 'goal', 'rules', 'reason'),
+    [
+        ('all blocks but b1 on the table', [('on-table', 'b2')], [], 'b1'),
+        ('b1 on b2', [('on', 'b2', 'b1'), ('on', 'b1', 'b2')], [], 'no plan'),
+        ('b1 on b2', [('on', 'b1', 'b2'), ('clear', 'b3')], [], 'b3'),
+        ('Never put b2 on the table. b1 on b2', [('on', 'b1', 'b2')], [], 'a grammar reads'),
+    ],
+)
+def test_a_meaning_that_the_planner_would_refuse_is_no_lesson(
+    said: str, goal: list[Atom], rules: list[str], reason: str
+) -> None:
+    with pytest.raises(SafegenError, match=reason):
+        as_asked(blocks(), said, goal, rules)
 
 
 def blocks() -> RequestScene:
