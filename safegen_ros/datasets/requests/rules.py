@@ -18,7 +18,7 @@ SpokenRule = tuple[str, str]
 """A rule in words and in PDDL3."""
 
 _NONE = ('', '')
-_TURNED = 0.4  # share of the rules with a reason, an opening or a subject of their own
+_TURNED = 0.4  # share of the rules with a reason, an opening or own subject
 _STRESSED = 0.3  # share of the lasting rules with something behind them
 
 

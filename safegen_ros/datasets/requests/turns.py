@@ -11,7 +11,7 @@ from safegen_ros.datasets.requests.phrases import chosen, phrases
 from safegen_ros.datasets.requests.scenes import AskedFact
 from safegen_ros.datasets.requests.wishes import COUNTS, TWICE, Wishes
 
-_TURNED = 0.5  # share of the parts that are said in one of these ways
+_TURNED = 0.5  # share of the parts in one of the constructions below
 _PRONOUNS = {'man': ('him',), 'robot': ('it',)}
 
 
@@ -49,7 +49,7 @@ class TurnedWishes(Wishes):
         return self._speech.wish(fact, words)
 
     def _about_first(self) -> list[AskedFact]:
-        """Facts that are said of their first argument."""
+        """Facts about their first argument."""
         every = self._scene.facts.values()
         return [fact for fact in every if fact.takes and fact.phrases.get('about', 1) == 1]
 
@@ -58,7 +58,7 @@ class TurnedWishes(Wishes):
         return [fact for fact in self._scene.facts.values() if 'set0' in fact.phrases]
 
     def _topic(self) -> str:
-        """A thing first, and what is wanted of it in a sentence of its own."""
+        """A thing first, and its wish in the next sentence."""
         rng, speech = self._rng, self._speech
         fact = rng.choice(self._about_first())
         atom = self._fitting(fact)
@@ -230,7 +230,7 @@ class TurnedWishes(Wishes):
         return told + self._named('meaning', *details)
 
     def _as_now(self) -> str:
-        """What is true now and is wanted in the end, too."""
+        """A wish for a fact that is true already."""
         rng, scene = self._rng, self._scene
         able = [atom for atom in sorted(scene.now) if atom[0] in scene.facts and len(atom) > 1]
         atom = rng.choice(able) if able else ()
@@ -241,7 +241,7 @@ class TurnedWishes(Wishes):
         return told + str(rng.choice(phrases()['as-now']))
 
     def _column(self) -> str:
-        """A tower block by block, each in words of its own."""
+        """A tower block by block."""
         rng, speech, pool = self._rng, self._speech, self._scene.objects['object']
         if self.goal or len(pool) < 2:
             return ''

@@ -17,7 +17,7 @@ _TRIES = 10
 _ALREADY = 0.1  # share of the facts that are true and asked for all the same
 _TALLEST = 6
 _ANEW = 0.04  # share of the wishes that take the place of another one
-TWICE = 0.15  # share of the towers that are told twice in part
+TWICE = 0.15  # share of the towers with an end named twice
 _IT = ('it', 'it', 'that', 'that one')
 COUNTS = ('two', 'three', 'four', 'five', 'ones')
 

@@ -78,7 +78,7 @@ _HAPPENS = (
     r"(?:'s| is| has| was| won't| will not| doesn't| does not| keeps)(?: been)? "
     r'(?:rattl|fall|open|clos|shak|wobbl|leak|squeak|break|broke|stuck|loose|giv|mak|com)\w*'
 )
-"""What things do by themselves, behind their name."""
+"""Events of a thing, behind its name."""
 _OPINION = re.compile(
     r"\b(?:(?:do|does|did)(?:n't| not)|never|not) (?:ever )?(?:like|love|enjoy|know|understand|"
     r'trust|complain\w*|seen?|learn\w*)\b[^.;:!?,\n]*'
@@ -221,7 +221,7 @@ def _beside(name: str, now: Problem, used: set[str]) -> bool:
 
 
 def _without_events(text: str, problem: Problem, used: set[str]) -> str:
-    """A text without what an object does by itself: 'that gate has been rattling'."""
+    """A text without events of an object: 'that gate has been rattling'."""
     for name in names_in(text, problem.objects):
         if name not in used and _beside(name, problem, used):
             text = re.sub(rf'(?<![\w-]){re.escape(name)}{_HAPPENS}', ' ', text)

@@ -18,7 +18,7 @@ from safegen_ros.tasks.planetarium.coverage import alone, names_in, plain_text
 from safegen_ros.tasks.planetarium.request import Request
 
 _OPEN = re.compile(
-    r'\b(?:all|any\w*|every\w*|each|both|either|neither|none|nothing|nobody|rest|others?|no one|'
+    r'\b(?:all|any\w*|every\w*|each|both|either|neither|none|nothing|no ?body|rest|others?|no one|'
     r"another|remaining|(?:is|are|the) left|them|'em|those|these|they|what\w*|which\w*|where\w*|"
     r'places?|spots?|same|swap\w*|swit\w*|trad\w*|exchang\w*|chang\w*|interchang\w*|flip\w*|invert\w*|'
     r'revers\w*|other way round|upside|it was|ones?|two|three|four|five|six|seven|eight|nine|ten|'
@@ -28,8 +28,8 @@ _OPEN = re.compile(
 )
 """Words by which a request can mean objects that it does not name."""
 _RULISH = re.compile(
-    r"n't\b|\b(?:not?|never|ever|nothing|nobody|none|neither|nor|only|but|before|after\w*|until|till|"
-    r'unless|first|last|later|then|once|twice|order|sequence|prior|earlier|precede\w*|begin|start|'
+    r"n't\b|\b(?:not?|never|ever|nothing|no ?body|none|neither|nor|only|but|before|until|till|"
+    r'unless|after\w*|first|last|later|then|once|twice|order|sequence|prior|earlier|precede\w*|begin|start|'
     r'always|ever|time|times|throughout|along|while|during|meanwhile|long|moment|point|forever|good|'
     r'stays?|staying|stayed|remain\w*|keep\w*|kept|leave|leaves|leaving|left|stops?|cease|touch\w*|'
     r'hands|paws|off|away|out|outside|clear|alone|careful\w*|mind|watch|avoid\w*|refrain\w*|without|'
@@ -75,7 +75,7 @@ def _meant(text: str, things: NounPhrases) -> set[str]:
     )
 
     def kept(found: re.Match[str]) -> str:
-        """The words, without those that name an object or tell where it is now."""
+        """The words, without a named object or its present place."""
         if found['at'] and found['at'] != ' from' and not _MARK.search(found[0]):
             return found[0]
         if found['at']:
