@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, three more supervised
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, four more supervised
 # runs. After a kill the same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -31,4 +31,6 @@ model sft mini-mix mini-mix
 dataset runs/mini-mix2-data mini-mix2
 model sft mini-mix2 mini-mix2
 model sft mini-mix3 mini-mix3
-.venv/bin/python scripts/ship_model.py --sft runs/mini-mix3 --out models/safegen-mini
+dataset runs/mini-mix4-data mini-mix4
+model sft mini-mix4 mini-mix4
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix4 --out models/safegen-mini

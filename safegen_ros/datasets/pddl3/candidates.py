@@ -11,7 +11,7 @@ from random import Random
 from typing import Literal, get_args
 
 from safegen_ros.datasets.files import DatasetError
-from safegen_ros.datasets.pddl3.mixed import RULES, mixed_problem
+from safegen_ros.datasets.pddl3.mixed import LARGER, RULES, mixed_problem
 from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, fits, size_family
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.errors import SafegenError
@@ -96,7 +96,11 @@ def candidate(recipe: Recipe, domain: str, number: int) -> Row | Refusal:
                 generated = kit.problem(seed, size, family)
         except SizeError:
             return 'no room'
-        found = solved(generated, _taught, _shortest)
+        found = (
+            SolvedProblem(generated, generated.witness, generated.direct)
+            if family == LARGER
+            else solved(generated, _taught, _shortest)
+        )
         if found is None:
             return 'no difference'
         return _row(recipe, kit, found, number)

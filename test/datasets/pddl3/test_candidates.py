@@ -13,10 +13,11 @@ from support.datasets_small import small_recipe
 
 from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3 import candidates
+from safegen_ros.datasets.pddl3.any_rule import shape, shapes
 from safegen_ros.datasets.pddl3.candidates import REFUSALS, candidate, drawn
-from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, RULES
+from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, ANY_RULE, LARGER, RULES
 from safegen_ros.datasets.pddl3.recipe import load_recipe
-from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.datasets.pddl3.rows import Row, row_problem
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import AtomFormula
 from safegen_ros.pddl.reader import read_problem
@@ -107,6 +108,8 @@ def test_a_problem_that_val_cannot_judge_becomes_no_row(monkeypatch: pytest.Monk
 
 
 MIX = load_recipe(data_path('config/dataset/mini-mix.json'))
+LATER = load_recipe(data_path('config/dataset/mini-mix4.json'))
+_KINDS = {*RULES} - {ANY_RULE, LARGER}
 
 
 @pytest.mark.parametrize('domain', MIX.domains)
@@ -115,7 +118,7 @@ def test_the_mix_has_several_rules_small_sizes_and_other_goals(domain: str) -> N
     bench = load_recipe(data_path('data/safegen-bench/recipe.json'))
     assert not {*MIX.domains[domain].weights} & {*bench.domains[domain].held_out}
     made = [row for n in range(60) if isinstance(row := candidate(MIX, domain, n), Row)]
-    assert {row.family for row in made} >= {*RULES} - {'none'}
+    assert {row.family for row in made} >= _KINDS - {'none'}
     usual: set[str] = set()
     asked: set[str] = set()
     most: Counter[str] = Counter()
@@ -127,4 +130,25 @@ def test_the_mix_has_several_rules_small_sizes_and_other_goals(domain: str) -> N
             most[row.family] = max(most[row.family], len(problem.constraints))
             assert kits()[domain].measure(problem) == dict(row.size)
     assert asked - usual
-    assert all(most[name] >= max(RULES[name]) for name in RULES if name != ANY_GOAL)
+    assert all(most[name] >= max(RULES[name]) for name in _KINDS if name != ANY_GOAL)
+
+
+@pytest.mark.parametrize('kind', [ANY_RULE, LARGER])
+@pytest.mark.parametrize('domain', LATER.domains)
+def test_a_later_mix_has_rules_of_any_shape_and_larger_sizes(domain: str, kind: str) -> None:
+    """What the benchmark holds out has no rule of their shapes."""
+    kit, wanted = kits()[domain], LATER.domains[domain]
+    held_out = load_recipe(data_path('data/safegen-bench/recipe.json')).domains[domain].held_out
+    assert not {*wanted.weights} & {*held_out}
+    unseen = {each for name in held_out for each in shapes(domain, name)}
+    known = {each for name in kit.families for each in shapes(domain, name)}
+    weights = {name: 1 for name in wanted.weights if name not in RULES}
+    changed = replace(wanted, weights={**weights, kind: 10_000})
+    recipe = replace(LATER, domains={domain: changed})
+    made = [row for n in range(20) if isinstance(row := candidate(recipe, domain, n), Row)]
+    rules = {shape(c) for row in made for c in row_problem(row).constraints}
+    assert unseen.isdisjoint(rules)
+    assert bool(rules - known) is (kind == ANY_RULE)
+    wide = {parameter.name: parameter.wide[1] for parameter in kit.parameters}
+    for row in made:
+        assert any(n > wide[name] for name, n in row.size) is (kind == LARGER)
