@@ -12,13 +12,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
+from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_answer, print_error
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.lifecycle import why_missing
-from safegen_ros.ros.stack_state import absolute_namespace, current_domain
+from safegen_ros.ros.stack_state import absolute_namespace, current_domain, require_stack
 from safegen_ros.verdict import Category
 
 ANSWER_S = 5.0
@@ -55,6 +55,7 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
             f'digest {word.digest!r} is too short: give at least {MIN_DIGEST} of its digits'
         )
     place = absolute_namespace(namespace)
+    require_stack(place)
     with Client(place) as client:
         approver = Approver(client.node)
         pending = approver.wait(wait_s, word.digest)
@@ -77,13 +78,7 @@ def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int
                 return _shown(pending, as_json)
             word = Word(pending.digest, _yes(), word.reason)
         answer = _say(approver, pending.digest, word)
-    if as_json:
-        print(json.dumps({'success': answer.success, 'message': answer.message}))
-    elif answer.success:
-        print(answer.message)
-    else:
-        print_error(answer.message)
-    return EXIT_OK if answer.success else EXIT_FAILED
+    return print_answer(answer.success, answer.message, as_json)
 
 
 def _shown(pending: Any, as_json: bool) -> int:

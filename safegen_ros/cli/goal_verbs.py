@@ -203,6 +203,7 @@ def run(
     from safegen_ros.cli.show import when_kept
     from safegen_ros.goals.request import GoalRequest, ProblemSource
     from safegen_ros.pddl.plan import parse_plan
+    from safegen_ros.ros.stack_state import absolute_namespace, require_stack
 
     if plan and domain is None and not is_request(problem) and has_domain([problem, plan]):
         domain, problem, plan = Path(problem), plan, ''
@@ -217,6 +218,7 @@ def run(
         asked = GoalRequest.read(Path(problem), about, options)
         if plan:
             asked = replace(asked, plan=parse_plan(plan_text(plan)))
+    require_stack(absolute_namespace(namespace))
     if plan_only:
         raise typer.Exit(plan_task(spoken or asked, options, namespace, as_json))
     if set_up:

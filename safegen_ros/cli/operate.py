@@ -44,24 +44,27 @@ def reset(namespace: Namespace = '', as_json: AsJson = False) -> None:
 
 def release(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Open the gripper or stop the pump. What it holds falls. Refused while a goal runs."""
-    from safegen_ros.cli.operator import release_tool
-
-    raise typer.Exit(release_tool(namespace, as_json))
+    raise typer.Exit(_command('release', namespace, as_json))
 
 
 def blocks_set_up(namespace: Namespace = '', as_json: AsJson = False) -> None:
     """Confirm that the real blocks match the start of the next goal. Look at them first."""
-    from safegen_ros.cli.operator import state_set_up
+    raise typer.Exit(_command('blocks_set_up', namespace, as_json))
 
-    raise typer.Exit(state_set_up(namespace, as_json))
+
+def _command(name: str, namespace: str, as_json: bool) -> int:
+    from safegen_ros.cli.failures import print_answer
+    from safegen_ros.cli.operator import command
+
+    answer = command(namespace, name)
+    return print_answer(answer.success, answer.message, as_json)
 
 
 def require_set_up(namespace: str) -> None:
     """Says it as `blocks_set_up`; raises `SafegenError` where the executor does not take it."""
-    from safegen_ros.cli.operator import call_set_up
-    from safegen_ros.ros.stack_state import absolute_namespace
+    from safegen_ros.cli.operator import command
 
-    answer = call_set_up(absolute_namespace(namespace))
+    answer = command(namespace, 'blocks_set_up')
     if not answer.success:
         raise SafegenError(f'--blocks-set-up: {answer.message}', ErrorCode.GOAL_REJECTED)
 

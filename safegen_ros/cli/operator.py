@@ -15,6 +15,7 @@ from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
 from safegen_ros.nodes.stop_socket import ANSWER_S
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.discovery import nobody_listens
 from safegen_ros.ros.lifecycle import stacks_elsewhere
 from safegen_ros.ros.stack_state import absolute_namespace, current_domain, is_held, read_state
 
@@ -37,25 +38,34 @@ def stop_stack(place: str, as_json: bool, silent: bool) -> int:
         SafegenError: no executor answers (`SERVER_LOST`), or another process in its place. The stop
             is stored, so that an executor that runs here or starts here stops.
     """
+    answer, found = _stop(place, silent)
+    if answer is not None:
+        if not (answer.success and _may_move(place)):
+            return print_answer(answer.success, answer.message, as_json)
+        found = f', though another process answers in its place{found}'
+    raise SafegenError(
+        f'{_nobody(place)}{found}: {_store_stop(place)}; if something moves, use the emergency '
+        'stop of the arm',
+        ErrorCode.SERVER_LOST,
+    )
+
+
+def _stop(place: str, silent: bool) -> tuple[Any, str]:
+    """The answer of the service `stop`, None where none comes, and the stacks elsewhere."""
+    if nobody_listens(current_domain()):
+        return None, ''
     with Client(place) as client:
-        caller = None if silent else _caller(client, 'stop')
-        found = stacks_elsewhere(client.node, place)
         # Unsigned, and by anybody; the other commands may have to be signed.
-        what, lost = 'the service stop of the executor', ErrorCode.SERVER_LOST
+        caller: Any = client.node.create_client(Trigger, 'stop')
+        there = not silent and caller.wait_for_service(DISCOVERY_S)
+        found, lost = stacks_elsewhere(client.node, place), ErrorCode.SERVER_LOST
         try:
-            if caller is not None:
-                answer = answer_of(caller, Trigger.Request(), ANSWER_S, what, lost)
-                if not (answer.success and _may_move(place)):
-                    return print_answer(answer.success, answer.message, as_json)
-                found = f', though another process answers in its place{found}'
+            if there:
+                return answer_of(caller, Trigger.Request(), ANSWER_S, 'it', lost), found
         except SafegenError as error:
             if error.code is not lost:
                 raise
-    raise SafegenError(
-        f'no executor answers in namespace {place} of ROS_DOMAIN_ID {current_domain()}'
-        f'{found}: {_store_stop(place)}; if something moves, use the emergency stop of the arm',
-        ErrorCode.SERVER_LOST,
-    )
+        return None, found
 
 
 def _may_move(place: str) -> bool:
@@ -82,9 +92,7 @@ def reset_stack(namespace: str, as_json: bool) -> int:
     Without any executor, a simulated cell is released: the real arm is only with its stack running.
     """
     place = absolute_namespace(namespace)
-    with Client(place) as client:
-        answer = _call(client, 'reset')
-        found = stacks_elsewhere(client.node, place)
+    answer, found = _call(place, 'reset')
     if answer is not None:
         return print_answer(answer.success, answer.message, as_json)
     try:
@@ -131,59 +139,33 @@ def _release_stored(place: str, found: str) -> str:
     )
 
 
-def release_tool(namespace: str, as_json: bool) -> int:
-    """Calls the service `release`; returns the exit status.
+def command(namespace: str, name: str) -> Any:
+    """The answer of the executor to a command.
 
     Raises:
-        SafegenError: there is no executor (`SERVER_LOST`); the tool holds its load.
+        SafegenError: there is no executor (`SERVER_LOST`), and nothing was done.
     """
     place = absolute_namespace(namespace)
-    with Client(place) as client:
-        answer = _call(client, 'release')
-        found = stacks_elsewhere(client.node, place)
+    answer, found = _call(place, name)
     if answer is None:
-        raise SafegenError(
-            f'no executor to release the tool in namespace {place} of ROS_DOMAIN_ID '
-            f'{current_domain()}{found}: start the stack first',
-            ErrorCode.SERVER_LOST,
-        )
-    return print_answer(answer.success, answer.message, as_json)
-
-
-def state_set_up(namespace: str, as_json: bool) -> int:
-    """Calls the service `blocks_set_up`; returns the exit status.
-
-    Raises:
-        SafegenError: there is no executor (`SERVER_LOST`).
-    """
-    answer = call_set_up(absolute_namespace(namespace))
-    return print_answer(answer.success, answer.message, as_json)
-
-
-def call_set_up(place: str) -> Any:
-    """The answer of the service `blocks_set_up` in an absolute namespace; raises as above."""
-    with Client(place) as client:
-        answer = _call(client, 'blocks_set_up')
-    if answer is None:
-        raise SafegenError(
-            f'no executor answers in namespace {place} of ROS_DOMAIN_ID '
-            f'{current_domain()}: start the stack first',
-            ErrorCode.SERVER_LOST,
-        )
+        raise SafegenError(f'{_nobody(place)}{found}: start the stack first', ErrorCode.SERVER_LOST)
     return answer
 
 
-def _caller(client: Client, service: str) -> Any:
-    """A client of a service of the executor; None where there is no executor."""
-    caller: Any = client.node.create_client(Trigger, service)
-    return caller if caller.wait_for_service(timeout_sec=DISCOVERY_S) else None
+def _nobody(place: str) -> str:
+    return f'no executor answers in namespace {place} of ROS_DOMAIN_ID {current_domain()}'
 
 
-def _call(client: Client, command: str) -> Any:
-    """The answer of the executor to a command; None where there is no executor.
+def _call(place: str, command: str) -> tuple[Any, str]:
+    """The answer of the executor to a command, None without an executor, and the stacks elsewhere.
 
     It is sent once: repeated on its own, a reset could take back a stop that came in between.
     """
-    commands = CommandClient(client.node, 'executor')
-    answer_s = RESET_ANSWER_S if command == 'reset' else ANSWER_S
-    return commands.do(command, timeout_s=answer_s) if commands.wait(DISCOVERY_S) else None
+    if nobody_listens(current_domain()):
+        return None, ''
+    with Client(place) as client:
+        commands = CommandClient(client.node, 'executor')
+        answer_s = RESET_ANSWER_S if command == 'reset' else ANSWER_S
+        there = commands.wait(DISCOVERY_S)
+        answer = commands.do(command, timeout_s=answer_s) if there else None
+        return answer, stacks_elsewhere(client.node, place)

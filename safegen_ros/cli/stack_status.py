@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from threading import Event
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -24,9 +24,10 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.conversions import seconds_of
+from safegen_ros.ros.discovery import nobody_listens
 from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
 from safegen_ros.ros.liveness import PERIOD_S
-from safegen_ros.ros.stack_state import StackState, absolute_namespace, current_domain, read_state
+from safegen_ros.ros.stack_state import absolute_namespace, current_domain, read_state
 from safegen_ros.ros.stop_listener import StopListener
 
 DISCOVERY_S = 3.0
@@ -36,6 +37,7 @@ LATCHED_S = 3.0
 """How long the topics of a node that was found may take to be heard [s]; see `DISCOVERY_S`."""
 
 _POLL_S = 0.02
+_PENDING = 'planner/pending'
 _NODES = ('validator', 'executor', 'planner')
 _ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
 _RUNNING = {
@@ -99,9 +101,9 @@ class StackStatus:
     supervisor: str
     log: str
     nodes: tuple[NodeStatus, ...]
-    stop: StopStatus | None
-    goals: tuple[RunningGoal, ...]
-    untold: tuple[str, ...]
+    stop: StopStatus | None = None
+    goals: tuple[RunningGoal, ...] = ()
+    untold: tuple[str, ...] = ()
     duplicates: tuple[str, ...] = ()
     elsewhere: str = ''
     sites: Mapping[str, str | None] = field(default_factory=dict)
@@ -128,8 +130,7 @@ class StackStatus:
 
 def show_status(namespace: str, as_json: bool) -> int:
     """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
-    place = absolute_namespace(namespace)
-    status = stack_status(place, read_state(current_domain(), place))
+    status = stack_status(absolute_namespace(namespace))
     if as_json:
         print(json.dumps({**asdict(status), 'up': status.up}))
     else:
@@ -137,36 +138,38 @@ def show_status(namespace: str, as_json: bool) -> int:
     return EXIT_OK if status.up else EXIT_FAILED
 
 
-def stack_status(namespace: str, running: StackState | None) -> StackStatus:
-    """Asks the graph and the latched topics.
-
-    Args:
-        namespace: absolute, of the nodes.
-        running: what the supervisor of this domain says, if there is one.
-    """
+def stack_status(namespace: str) -> StackStatus:
+    """Asks the supervisor, the graph and the latched topics about an absolute namespace."""
+    running = read_state(current_domain(), namespace)
     pids = running.nodes if running else {}
     names = {name: f'{namespace.rstrip("/")}/{name}' for name in _NODES}
+    blank = StackStatus(
+        domain=current_domain(),
+        namespace=namespace,
+        supervisor=running.status if running else '',
+        log=running.log if running else '',
+        nodes=tuple(NodeStatus(full, '', pids.get(full)) for full in names.values()),
+    )
+    if nobody_listens(blank.domain):
+        return blank
     with Client(namespace) as client:
+        commands = {name: CommandClient(client.node, name) for name in _NODES}
         listener = StopListener(client.node)
         goals = _Goals(client)
         states = _states(client)
         told = listener.wait(LATCHED_S) if states['executor'] else None
         serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
         untold = goals.wait(serving, LATCHED_S)
-        domain = client.node.context.get_domain_id()
-        asked = {name: _asked(client, name) for name, state in states.items() if state}
+        asked = {name: _asked(commands[name]) for name, state in states.items() if state}
         # Planner and executor have listened since they started.
         if not (asked.get('planner') or asked.get('executor')):
-            Event().wait(2 * PERIOD_S)
+            time.sleep(2 * PERIOD_S)
         duplicates = {*client.heartbeats.duplicates()}.union(
             *(answer.message.splitlines() for answer in asked.values() if answer)
         )
         elsewhere = stacks_elsewhere(client.node, namespace)
-    return StackStatus(
-        domain=domain,
-        namespace=namespace,
-        supervisor=running.status if running else '',
-        log=running.log if running else '',
+    return replace(
+        blank,
         nodes=tuple(NodeStatus(full, states[n], pids.get(full)) for n, full in names.items()),
         stop=StopStatus(told.stopped, told.reason, _time(told.stamp), told.count) if told else None,
         goals=goals.running(),
@@ -178,10 +181,10 @@ def stack_status(namespace: str, running: StackState | None) -> StackStatus:
     )
 
 
-def _asked(client: Client, name: str) -> Any:
+def _asked(commands: CommandClient) -> Any:
     """The site file and the keys that a node reports; None where it does not answer."""
     try:
-        return CommandClient(client.node, name).ask(LATCHED_S)
+        return commands.ask(LATCHED_S)
     except SafegenError:
         return None
 
@@ -204,22 +207,19 @@ class _Goals:
 
     def __init__(self, client: Client) -> None:
         self._told: dict[str, Any] = {}
-        self._pending: PendingPlan | None = None
-        client.node.create_subscription(PendingPlan, 'planner/pending', self._take, qos.LATCHED)
+        topics: dict[str, tuple[Any, ...]] = {_PENDING: (PendingPlan, _PENDING, qos.LATCHED)}
         for action in _ACTIONS:
-            client.node.create_subscription(
-                GoalStatusArray,
-                f'{action}/_action/status',
-                lambda message, action=action: self._told.__setitem__(action, message),
-                qos_profile_action_status_default,
-            )
-
-    def _take(self, message: PendingPlan) -> None:
-        self._pending = message
+            topic = f'{action}/_action/status'
+            topics[action] = GoalStatusArray, topic, qos_profile_action_status_default
+        for name, (kind, topic, profile) in topics.items():
+            take = partial(self._told.__setitem__, name)
+            client.node.create_subscription(kind, topic, take, profile)
 
     def wait(self, actions: list[str], timeout_s: float) -> tuple[str, ...]:
         """Waits for the latched messages of those servers; returns silent ones [s]."""
-        _until(lambda: self._told.keys() >= set(actions), timeout_s)
+        deadline = time.monotonic() + timeout_s
+        while not self._told.keys() >= set(actions) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
         return tuple(action for action in actions if action not in self._told)
 
     def running(self) -> tuple[RunningGoal, ...]:
@@ -238,7 +238,7 @@ class _Goals:
         )
 
     def _status(self, goal: Any) -> str:
-        pending = self._pending
+        pending = self._told.get(_PENDING)
         if pending is not None and pending.digest and pending.goal_id == goal.goal_info.goal_id:
             return 'waits for approval'
         return _RUNNING[goal.status]
@@ -252,15 +252,6 @@ def _states(client: Client) -> dict[str, str]:
 
     client.heartbeats.wait_for(lambda: all(states().values()), DISCOVERY_S)
     return states()
-
-
-def _until(condition: Callable[[], bool], timeout_s: float) -> bool:
-    deadline, pause = time.monotonic() + timeout_s, Event()
-    while not condition():
-        if time.monotonic() >= deadline:
-            return False
-        pause.wait(_POLL_S)
-    return True
 
 
 def _time(stamp: Time) -> str:

@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Goal
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
 from safegen_ros.paths import data_path, share_dir
@@ -60,7 +60,7 @@ from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.record_conversions import hear_events
-from safegen_ros.ros.stack_state import current_domain
+from safegen_ros.ros.stack_state import no_stack
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.task import ActionTask
 
@@ -348,13 +348,7 @@ def _parameters(client: Client, node: str, names: list[str]) -> list[ParameterVa
     parameters: ServiceClient[GetParameters.Request, GetParameters.Response]
     parameters = client.node.create_client(GetParameters, f'{node}/get_parameters')
     if not parameters.wait_for_service(timeout_sec=MATCH_TIMEOUT_S):
-        namespace = client.node.get_namespace()
-        argument = '' if namespace == '/' else f' namespace:={namespace}'
-        raise SafegenError(
-            f'no stack in namespace {namespace} of ROS_DOMAIN_ID {current_domain()}: '
-            f"start it with 'safegen up sim{argument}'",
-            ErrorCode.SERVER_LOST,
-        )
+        raise no_stack(client.node.get_namespace())
     answer = answer_of(
         parameters,
         GetParameters.Request(names=names),

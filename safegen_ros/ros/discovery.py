@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from safegen_ros.errors import BringupError
 from safegen_ros.paths import share_dir
@@ -81,6 +82,30 @@ def environment_defaults(environ: Mapping[str, str] | None = None) -> dict[str, 
         'TOKENIZERS_PARALLELISM': 'false',
     }
     return {name: value for name, value in defaults.items() if not here.get(name)}
+
+
+def nobody_listens(domain: int) -> bool:
+    """Whether no process can be found in a ROS domain; false where that is not certain.
+
+    Over the loopback of a stack, a process finds only those of this machine, of any user. Each of
+    them listens at a port that the standard keeps for the domain.
+
+    Source:
+        DDSI-RTPS 2.5, section 9.6.2.
+    """
+    use_stack_discovery()
+    ours = _discovery_defaults({n: os.environ.get(n, '') for n in (_RMW, 'ROS_DISTRO')})
+    if ours[_RANGE] != 'SYSTEM_DEFAULT' or any(
+        os.environ.get(name, '') != ours.get(name, '') for name in DISCOVERY
+    ):
+        return False
+    try:
+        tables = [Path('/proc/net/udp'), *Path('/proc/net').glob('udp6')]
+        rows = [row for each in tables for row in each.read_text('ascii').splitlines()[1:]]
+    except OSError:
+        return False
+    bound = {int(row.split()[1].rpartition(':')[2], 16) for row in rows}
+    return bound.isdisjoint(range(7400 + 250 * domain, 7400 + 250 * (domain + 1)))
 
 
 def use_stack_discovery() -> None:

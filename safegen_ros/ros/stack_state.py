@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safegen_ros.errors import BringupError, SafegenError
+from safegen_ros.errors import BringupError, ErrorCode, SafegenError
 from safegen_ros.paths import runtime_dir
+from safegen_ros.ros.discovery import nobody_listens
 
 if TYPE_CHECKING:
     from safegen_ros.ros.lifecycle import ManagedNode
@@ -155,6 +156,23 @@ def read_state(domain: int, namespace: str = '/') -> StackState | None:
     # It has the lock and has not written yet, or is about to end; or it is of another version.
     except (FileNotFoundError, ValueError, TypeError):
         return None
+
+
+def no_stack(namespace: str) -> SafegenError:
+    """The error where no node of a stack answers."""
+    argument = '' if namespace == '/' else f' namespace:={namespace}'
+    return SafegenError(
+        f'no stack in namespace {namespace} of ROS_DOMAIN_ID {current_domain()}: '
+        f"start it with 'safegen up sim{argument}'",
+        ErrorCode.SERVER_LOST,
+    )
+
+
+def require_stack(namespace: str) -> None:
+    """Raises `no_stack` at once where no process is there that could be one of its nodes."""
+    domain = current_domain()
+    if nobody_listens(domain) and not is_held(domain, namespace):
+        raise no_stack(namespace)
 
 
 def last_beat(domain: int, namespace: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,12 +20,13 @@ from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_sta
 from support.waiting import wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.cli import operator, stack_status
+from safegen_ros.cli import approval, operator, stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import stop_socket
 from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
 from safegen_ros.ros.commands import CommandClient
+from safegen_ros.ros.discovery import nobody_listens
 from safegen_ros.ros.liveness import HeartbeatPublisher
 from safegen_ros.ros.stack_state import read_state
 
@@ -108,7 +110,7 @@ def test_the_verbs_where_no_stack_is(
         monkeypatch.setattr(module, 'DISCOVERY_S', 2.0)
     nowhere = ['--namespace', 'nowhere']
     code, _, error = safegen('arm', 'release', *nowhere)
-    assert (code, 'no executor to release the tool' in error) == (1, True)
+    assert (code, 'no executor answers' in error) == (1, True)
     assert 'executors are in namespace /: use --namespace' in error
     code, out, _ = safegen('status', *nowhere)
     assert (code, 'no node is there (executors are in namespace /: use' in out) == (1, True)
@@ -130,6 +132,27 @@ def test_the_verbs_where_no_stack_is(
         assert 'no stop was left' in safegen('reset', *nowhere)[1]
 
 
+def test_on_a_machine_without_nodes_the_verbs_answer_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
+) -> None:
+    """A socket at a port of the domain, or a network that may have nodes, makes them look."""
+    monkeypatch.setenv('ROS_DOMAIN_ID', '101')  # the last one that test runs take
+    monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
+    for module in (approval, operator, stack_status):
+        monkeypatch.delattr(module, 'Client')
+    assert 'no node is there' in safegen('status')[1]
+    assert 'nothing was ever stopped' in safegen('reset')[1]
+    assert 'the stop is stored' in safegen('stop')[2]
+    assert "start it with 'safegen up sim'" in safegen('approve')[2]
+    assert "start it with 'safegen up sim'" in safegen('run', 'examples/tower_order.pddl')[2]
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
+    assert not nobody_listens(101)
+    monkeypatch.undo()
+    with socket.socket(type=socket.SOCK_DGRAM) as taken:
+        taken.bind(('127.0.0.1', 7400 + 250 * 101 + 10))
+        assert not nobody_listens(101)
+
+
 def test_a_stop_that_another_process_answers_reaches_the_executor(
     stack: Supervisor, client: Client, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
 ) -> None:
@@ -142,7 +165,7 @@ def test_a_stop_that_another_process_answers_reaches_the_executor(
     assert caller.wait_for_service(WAIT_S)
     with monkeypatch.context() as patch:
         patch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
-        patch.setattr(operator, '_caller', lambda client, service: caller)
+        patch.setattr(Node, 'create_client', lambda *arguments: caller)
         patch.setattr(stop_socket, 'stop_at', lambda path, timeout_s: None)
         code, _, error = safegen('stop')
     assert (code, 'another process answers in its place' in error) == (1, True)
@@ -157,7 +180,7 @@ def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
     """As with other settings of discovery, or while the executor hangs."""
     assert safegen('stop')[0] == 0
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(stack.log_dir))
-    monkeypatch.setattr(operator, '_call', lambda client, command: None)
+    monkeypatch.setattr(operator, '_call', lambda place, command: (None, ''))
     code, _, error = safegen('reset')
     assert code == 1
     assert f'a stack runs in namespace / of ROS_DOMAIN_ID {stack.domain} (process ' in error
