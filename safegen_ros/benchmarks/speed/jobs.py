@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -200,7 +201,10 @@ def run_jobs(
             notify(outcome)
 
     todo = [job for job in jobs if job.key not in journal.outcomes]
-    pool = ThreadPoolExecutor(processes)
+    # Ctrl-C is for this thread. The solvers inherit that, and have it during their imports, too.
+    resource_tracker.ensure_running()  # whose start would unblock the signal again
+    ours = (signal.SIG_BLOCK, {signal.SIGINT})
+    pool = ThreadPoolExecutor(processes, initializer=signal.pthread_sigmask, initargs=ours)
     try:
         for future in as_completed([pool.submit(done, job) for job in todo]):
             future.result()
@@ -240,7 +244,6 @@ def solve_job(job: SolverJob) -> SolverOutcome:
 
 def _serve(pipe: Connection) -> None:
     """Answers jobs until it is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     solve(kits()['blocksworld'].problem(0).problem)  # imports and caches
     while True:
         pipe.send(solve_job(pipe.recv()))
