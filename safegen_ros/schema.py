@@ -14,6 +14,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import IntEnum
 from functools import cache
 from math import inf
+from pathlib import Path
 from sys import float_info
 from types import NoneType, UnionType
 from typing import (
@@ -29,6 +30,28 @@ from typing import (
 )
 
 _T = TypeVar('_T')
+
+
+def yaml_document(path: Path, refuse: Callable[[str], Exception], *, nodes: bool = False) -> Any:
+    """The value in a YAML file, or its nodes with their places.
+
+    Raises:
+        Exception: `refuse` of a message with the line and the problem; there is no YAML.
+    """
+    import yaml  # which the agent of an arm does without
+
+    parse = yaml.compose if nodes else yaml.load
+    try:
+        return parse(path.read_text(encoding='utf-8'), Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise refuse(f'{path}: cannot be read: {error.strerror}: check the path') from error
+    except RecursionError as error:
+        raise refuse(f'{path}: is nested too deeply: flatten it') from error
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, 'problem_mark', None)
+        line = f':{mark.line + 1}' if mark else ''
+        problem = getattr(error, 'problem', None) or str(error).split('\n')[0]
+        raise refuse(f'{path}{line}: is not YAML: {problem}') from error
 
 
 class NotJsonError(ValueError):

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import yaml
-
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import share_dir
 from safegen_ros.robot.arms.known import ARMS
 from safegen_ros.robot.arms.model import ArmModel, Joints
 from safegen_ros.robot.arms.mycobot_280 import GRIP_RANGE, HALF_WIDTH, MYCOBOT_280
 from safegen_ros.robot.pose import KeepOut, Pose
-from safegen_ros.schema import Rule, SchemaReader, between, one_of
+from safegen_ros.schema import Rule, SchemaReader, between, one_of, yaml_document
 
 #: What takes hold of a block: a suction cup from above, or two fingers from the sides.
 SUCTION, GRIPPER = 'suction', 'gripper'
@@ -178,16 +176,8 @@ def load_scene(path: Path | str | None = None) -> Scene:
             some height of a slot is out of reach.
     """
     source = Path(path) if path else default_scene_path()
-    try:
-        document = yaml.safe_load(source.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise SceneError(f'{source}: cannot be read: {error.strerror}: check the path') from error
-    except RecursionError as error:
-        raise SceneError(f'{source}: is nested too deeply: a scene has three levels') from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise SceneError(f'{source}: is not YAML: {error}') from error
     file = SchemaReader(str(source), SceneError)
-    scene = file.read(_SceneFile, document).scene()
+    scene = file.read(_SceneFile, yaml_document(source, SceneError)).scene()
     depth, (low, high) = scene.motion.grasp_depth_m, _GRASP_DEPTHS[scene.tool]
     file.need(low <= depth <= high, 'motion.grasp_depth_m', depth, f'take {low} to {high}')
     _check(scene, str(source))

@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.schema import yaml_document
 
 _BELOW = 'ros__parameters'
 _FORM = f'NODE: {{{_BELOW}: {{NAME: VALUE}}}}'
@@ -21,19 +22,7 @@ class ParameterFileError(SafegenError):
 
 def check_parameter_file(path: str | Path) -> None:
     """Raise `ParameterFileError` where a file cannot be read, or has another form."""
-    try:
-        root = yaml.compose(Path(path).read_text(encoding='utf-8'), Loader=yaml.SafeLoader)
-    except OSError as error:
-        raise ParameterFileError(
-            f'{path}: cannot be read: {error.strerror}: check the path'
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ParameterFileError(f'{path}: is not text in UTF-8') from error
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, 'problem_mark', None)
-        line = f':{mark.line + 1}' if mark else ''
-        problem = getattr(error, 'problem', None) or str(error).split('\n')[0]
-        raise ParameterFileError(f'{path}{line}: is not YAML: {problem}') from error
+    root = yaml_document(Path(path), ParameterFileError, nodes=True)
     if root is not None:
         _check_nodes(path, root)
 

@@ -12,10 +12,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-
 from safegen_ros.errors import UsageError
-from safegen_ros.schema import Rule, SchemaReader, between
+from safegen_ros.schema import Rule, SchemaReader, between, yaml_document
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.formats import FORMATS
 
@@ -239,16 +237,7 @@ def load_config(path: str | Path) -> TrainConfig:
         ConfigError: the file is missing or not YAML, a key is unknown, a value has a wrong type
             or is out of range.
     """
-    path = Path(path)
-    try:
-        data = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except OSError as error:
-        message = f'{path}: cannot be read ({error.strerror}): give an existing file'
-        raise ConfigError(message) from error
-    except RecursionError as error:
-        raise ConfigError(f'{path}: is nested too deeply: flatten it') from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f'{path}: is not YAML: {error}') from error
+    data = yaml_document(Path(path), ConfigError)
     file = SchemaReader(str(path), ConfigError)
     config = file.read(TrainConfig, data if data is not None else {})
     file.choices(config.data.formats, 'data.formats', FORMATS)
