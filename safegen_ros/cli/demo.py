@@ -34,6 +34,8 @@ from safegen_ros.goals.request import (
     check_goal_options,
     choose_cell,
 )
+from safegen_ros.llm.model_folder import check_folder
+from safegen_ros.llm.model_names import model_folder, named_model
 from safegen_ros.paths import new_run_dir, runs_dir
 from safegen_ros.pddl.model import Problem
 from safegen_ros.planning.loop import SEARCH
@@ -81,6 +83,8 @@ def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
             "start it with 'safegen up sim cell:=symbolic', then 'safegen run'",
             ErrorCode.UNSUPPORTED_FEATURE,
         )
+    if options.model and (folder := model_folder(named_model(options.model))):
+        check_folder(folder)  # which the planner would do after seconds
     cell = choose_cell(asked.path, problem_read, options.cell)
     asked = replace(asked, cell=cell)
     values = {'real_time_factor': options.real_time_factor, 'model': options.model}

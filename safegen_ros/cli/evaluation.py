@@ -333,9 +333,12 @@ for _name, _study in STUDIES.items():
 
 def _options(values: Mapping[str, Any], notify: Notify) -> StudyOptions:
     from safegen_ros.benchmarks.pddl3.study import StudyOptions
+    from safegen_ros.datasets.manifest import load_manifest
 
+    data = data_path(values.get('data', Path(BENCH)))
+    load_manifest(data)  # a mistake is reported before imports of many seconds
     return StudyOptions(
-        data_path(values.get('data', Path(BENCH))), values['seed'], values.get('problems', 0),
+        data, values['seed'], values.get('problems', 0),
         values.get('batch', _BATCH), values['max_new_tokens'], values['device'], notify,
     )  # fmt: skip
 

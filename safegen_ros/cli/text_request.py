@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
+from safegen_ros.pddl.text_files import pddl_kind
 from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
 from safegen_ros.tasks.pddl3.task import load_task
 
@@ -89,6 +90,8 @@ class TextRequest:
         if constraints and not constraints.lstrip().startswith('('):
             constraints = read_text(Path(constraints), 'constraints')
         begin = '' if start is None else read_text(find_problem(start), 'problem')
+        if start is not None and pddl_kind(begin) != 'problem':
+            raise SafegenError(f'{start}: is not a PDDL problem: name one', ErrorCode.BAD_PDDL)
         return cls(text, known, constraints, begin)
 
     def options(self, options: Options) -> Options:
