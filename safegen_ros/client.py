@@ -229,8 +229,7 @@ class Client(Closing):
         format: str = '',
     ) -> Goal[RunTask.Result]:
         """As `run`, but returns as soon as the goal is accepted."""
-        task = msg.Task(domain=domain, problem=problem, format=format)
-        goal = _planning_goal(RunTask.Goal(), task, options or Options())
+        goal = _planning_goal(RunTask.Goal(), problem, domain, options, format)
         return self._send('run_task', RunTask, goal, on_feedback)
 
     def plan(
@@ -253,8 +252,7 @@ class Client(Closing):
         format: str = '',
     ) -> Goal[PlanTask.Result]:
         """As `plan`, but returns as soon as the goal is accepted."""
-        task = msg.Task(domain=domain, problem=problem, format=format)
-        goal = _planning_goal(PlanTask.Goal(), task, options or Options())
+        goal = _planning_goal(PlanTask.Goal(), problem, domain, options, format)
         return self._send('plan_task', PlanTask, goal, on_feedback)
 
     def execute(
@@ -374,7 +372,10 @@ def _plan_message(plan: Plan | msg.Plan, task: msg.Task) -> msg.Plan:
     )
 
 
-def _planning_goal(goal: _PlanningGoal, task: msg.Task, options: Options) -> _PlanningGoal:
+def _planning_goal(
+    goal: _PlanningGoal, problem: str, domain: str, options: Options | None, format: str
+) -> _PlanningGoal:
+    task, options = msg.Task(domain=domain, problem=problem, format=format), options or Options()
     for each in fields(options):
         name, value = each.name.removesuffix('_s'), getattr(options, each.name)
         if name != each.name:

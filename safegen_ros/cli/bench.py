@@ -62,13 +62,12 @@ def validator(
     from safegen_ros.benchmarks.speed.shield import token_costs
     from safegen_ros.benchmarks.speed.validator import measure
 
-    folder = _folder(out)
-    console = Console()
-    with stages(console) as notify:
+    def both(notify: Notify) -> Report:
         report = measure(problems, plans, seed, notify)
         costs = token_costs(problems, seed, notify)
-        report = replace(report, measurements=(*report.measurements, *costs))
-    _finish(report, folder, console)
+        return replace(report, measurements=(*report.measurements, *costs))
+
+    _run(both, out)
 
 
 @app.command()

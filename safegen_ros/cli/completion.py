@@ -33,10 +33,8 @@ def complete_profile_argument(context: typer.Context, incomplete: str) -> list[t
     profile = PROFILES.get(context.params.get('profile') or 'sim')
     offered = []
     for spec in profile.args if profile else ():
-        for value in filter(None, spec.choices or ()):
+        for value in [*filter(None, spec.choices or ())] or ['']:
             offered.append((f'{spec.name}:={value}', spec.help))
-        if not spec.choices:
-            offered.append((f'{spec.name}:=', spec.help))
     return [each for each in offered if each[0].startswith(incomplete)]
 
 

@@ -28,7 +28,6 @@ from safegen_ros.record.history import (
     recorded_task,
 )
 from safegen_ros.record.run import RunRecord
-from safegen_ros.record.run_log import KeptRun
 from safegen_ros.terminal import Console
 
 UNREADABLE, REWRITTEN, NOT_TRUSTED = 'UNREADABLE', 'REWRITTEN', 'NOT_TRUSTED'
@@ -57,7 +56,7 @@ class Filter:
         domain: name of the PDDL domain.
         result: how it ended, in any case of letters; `FAILED` for all but successes.
         level: what the name of the level that wrote the plan begins with.
-        since: the time from which on it began.
+        since: the time in UTC from which on it began.
     """
 
     domain: str = ''
@@ -65,15 +64,10 @@ class Filter:
     level: str = ''
     since: datetime | None = None
 
-    @classmethod
-    def of(cls, domain: str, result: str, level: str, since: datetime | None) -> Filter:
-        """The filter of the options; a time without a zone is in UTC."""
-        begun = None if since is None else since.replace(tzinfo=timezone.utc)
-        return cls(domain, result, level, begun)
-
     def wants(self, values: dict[str, Any]) -> bool:
         """Whether a run, as `run_values` returns it, is wanted."""
         result = self.result.upper()
+        since = self.since and self.since.replace(tzinfo=timezone.utc)
         return (
             (not self.domain or values['domain'] == self.domain)
             and (
@@ -82,10 +76,7 @@ class Filter:
                 or (result == FAILED and values['result'] != SUCCESS)
             )
             and (not self.level or str(values['level']).startswith(self.level))
-            and (
-                self.since is None
-                or (values['time'] and datetime.fromisoformat(values['time']) >= self.since)
-            )
+            and (not since or (values['time'] and datetime.fromisoformat(values['time']) >= since))
         )
 
 
@@ -99,6 +90,7 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
             'record': REWRITTEN if f': {REWRITTEN} at entry ' in listed.error else UNREADABLE,
         }  # fmt: skip
     kept, record = listed.kept, listed.kept.record
+    good, signed = record_state(kept)
     return {
         'run': listed.name,
         'time': record.started,
@@ -111,17 +103,10 @@ def run_values(listed: ListedRun) -> dict[str, Any]:
         'attempts': len(record.attempts),
         'steps': [record.steps_done, len(record.plan)],
         'seconds': round(duration_s(kept), 3),
-        'message': _message(kept),
+        'message': '' if record.ok else record.message,
         'released': [each.said or each.phase for each in record.releases],
-        'record': _record(kept),
+        'record': signed.partition(' ')[0] if good else NOT_TRUSTED,
     }
-
-
-def _record(kept: KeptRun) -> str:
-    good, words = record_state(kept)
-    if not good:
-        return NOT_TRUSTED
-    return words.partition(' ')[0]
 
 
 def _goal(record: RunRecord) -> str:
@@ -130,10 +115,6 @@ def _goal(record: RunRecord) -> str:
         return '; '.join(text for title, text in told if title == 'goal')
     except SafegenError:
         return ''  # what it was is still in the text that 'show' prints
-
-
-def _message(kept: KeptRun) -> str:
-    return '' if kept.record.ok else kept.record.message
 
 
 def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:

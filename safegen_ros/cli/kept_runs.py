@@ -74,7 +74,7 @@ def list_(
 
     if wrong := unknown_result(result):
         raise typer.BadParameter(wrong, param_hint='--result')
-    raise typer.Exit(list_kept(limit, Filter.of(domain, result, level, since), as_json))
+    raise typer.Exit(list_kept(limit, Filter(domain, result, level, since), as_json))
 
 
 @app.command()

@@ -50,10 +50,8 @@ def plain_help() -> None:
     """Has Typer 0.29 print arguments in capitals and without types, and plain types of options."""
     if not NEW:
         return
-    option, argument = (
-        typing.cast('typing.Any', TyperOption),
-        typing.cast('typing.Any', TyperArgument),
-    )
+    option: typing.Any = TyperOption
+    argument: typing.Any = TyperArgument
     shown = option.display_type_rich
 
     def type_of(self: typing.Any, *, ctx: typing.Any) -> typing.Any:

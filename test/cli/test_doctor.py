@@ -70,10 +70,8 @@ def test_what_is_wrong_is_named_with_its_cure(
     code, out, _ = safegen('doctor', 'mycobot', f'model:={tmp_path}', 'port:=/dev/no-arm', '--json')
     found = {each['name']: each for each in json.loads(out)['checks']}
     assert code == 1
-    assert (found['model']['state'], 'tokenizer_config.json' in found['model']['found']) == (
-        WRONG,
-        True,
-    )
+    assert found['model']['state'] == WRONG
+    assert 'tokenizer_config.json' in found['model']['found']
     assert '/dev/no-arm' in found['port and firmware']['found']
     assert found['joint readings']['state'] == NOT_TRIED
     assert 'MuJoCo twin' not in found

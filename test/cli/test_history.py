@@ -50,7 +50,8 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     keep_run(kept_folder(folder, SECOND), END, reached=False)
     (folder / THIRD).mkdir()
     command = [sys.executable, '-c', _CUT_OFF, str(folder / THIRD)]
-    killed = subprocess.run(command, env=_with_tests(), check=False)
+    environment = {**os.environ, 'PYTHONPATH': str(Path(__file__).parents[1])}
+    killed = subprocess.run(command, env=environment, check=False)
     assert killed.returncode == -9
     return folder
 
@@ -76,10 +77,6 @@ log = RunLog(Path(sys.argv[1]), task_record(TASK, 'two.pddl', ''), 'twin')
 log.note(StepEvent(0, '(pickup a)', 0.0))
 os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-def _with_tests() -> dict[str, str]:
-    return {**os.environ, 'PYTHONPATH': str(Path(__file__).parents[1])}
 
 
 def _lines(text: str) -> list[Any]:
@@ -161,12 +158,11 @@ def test_no_run_at_all_is_said(
     safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
-    assert safegen('runs', 'list')[:2] == (
-        0,
-        f"no runs yet; 'safegen demo' makes one (in {tmp_path})\n",
-    )
-    asked = safegen('runs', 'list', '--planner', 'beam')
-    assert asked[:2] == (0, f'no such run (in {tmp_path})\n')
+    for options, told in (
+        ((), "no runs yet; 'safegen demo' makes one"),
+        (('--planner', 'beam'), 'no such run'),
+    ):
+        assert safegen('runs', 'list', *options)[:2] == (0, f'{told} (in {tmp_path})\n')
 
 
 def test_show_tells_everything_of_a_run(safegen: CommandLine, runs: Path) -> None:
@@ -377,12 +373,12 @@ def test_a_run_becomes_a_page(safegen: CommandLine, runs: Path) -> None:
 
 
 def test_what_cannot_be_shared_is_bad_input(safegen: CommandLine, runs: Path) -> None:
-    status, _, err = safegen('runs', 'share', 'nothing-like-it')
-    assert status == 2
-    assert 'there is no run' in err
-    status, _, err = safegen('runs', 'share', 'last', '-o', runs / 'none' / 'run.html')
-    assert status == 2
-    assert 'cannot be written' in err
+    for words, told in (
+        (['nothing-like-it'], 'there is no run'),
+        (['last', '-o', runs / 'none' / 'run.html'], 'cannot be written'),
+    ):
+        status, _, err = safegen('runs', 'share', *words)
+        assert (status, told in err) == (2, True)
 
 
 def test_two_runs_are_compared(safegen: CommandLine, runs: Path) -> None:
