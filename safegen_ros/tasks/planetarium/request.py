@@ -32,6 +32,12 @@ _ENDS = re.compile(rf'[.;\n]+|,?\s+\b(?:and|but)\s+(?={_MARK}\b)|,\s+(?={_MARK}\
 _RULE = re.compile(rf'\b{_MARK}\b', re.IGNORECASE)
 _BEGINS = re.compile(r'(?:,?\s+\b(?:and|but|yet|while|though)\b|,)\s+', re.IGNORECASE)
 """Where a rule may begin within such a part, behind the task."""
+_CONDITION = re.compile(
+    r'(?:^|[,.;\n]|\b(?:and|but))\s*(?:until|till|before|after|once|when(?:ever)?|while|if|unless|'
+    r'as (?:long|soon) as|with)\b[^,.;\n]*$',
+    re.IGNORECASE,
+)
+"""A clause that the rule behind it depends on: 'before c1 is at l2, never sail to l3'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +129,8 @@ def request_rules(request: Request) -> RequestRules:
         return RequestRules('', request.text)
     found, kept, place = list[str](), list[str](), 0
     for end in [*_ENDS.finditer(request.text), None]:
+        if end and end[0][0] not in '.;\n' and _CONDITION.search(request.text[: end.start()]):
+            continue
         part = request.text[place : end.start() if end else None]
         formulas, before = _rules_behind(part, request.start)
         found += formulas
@@ -139,6 +147,8 @@ def _rules_behind(part: str, start: Problem) -> tuple[list[str], str]:
     for at, begin in [(0, 0), *(match.span() for match in _BEGINS.finditer(part))]:
         if not _RULE.search(part, begin):
             break
+        if _CONDITION.search(part[:at]):
+            continue
         try:
             return [each.formula for each in read_rules(part[begin:].strip(), start)], part[:at]
         except AmbiguousRule:

@@ -40,6 +40,10 @@ NEVER_ON_C = '(always (not (exists (?x) (on ?x c))))'
         ('put c on b, b on a and a must never be on c', '(always (not (on a c)))'),
         ('Put a on b and never hold d.', ''),  # which is not there: the model may know
         ('Never sing.', ''),
+        ('Until a is on b, do not hold c.', '(sometime-before (holding c) (on a b))'),
+        ('If a is on b, never hold c.', '(always (not (and (holding c) (on a b))))'),
+        ('Put a on b, and once it is there, never hold c.', ''),
+        ('Put a on b when you can, never hold c.', '(always (not (holding c)))'),
     ],
 )
 def test_rules_in_our_words_are_read_by_their_grammar(text: str, found: str) -> None:
