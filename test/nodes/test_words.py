@@ -146,7 +146,7 @@ def test_an_accepted_reading_is_carried_out_in_two_calls(stack: Stack, approval:
     ('answers', 'code'),
     [
         ([OTHER], ErrorCode.READING_NOT_ACCEPTED),
-        ([RULED], ErrorCode.READING_NOT_ACCEPTED),
+        ([RULED], ErrorCode.TRANSLATION_FAILED),
         ([PLAIN, OTHER], ErrorCode.AMBIGUOUS_REQUEST),
         (['QUESTION: Which tower?'], ErrorCode.AMBIGUOUS_REQUEST),
         (['I cannot do that.'], ErrorCode.TRANSLATION_FAILED),

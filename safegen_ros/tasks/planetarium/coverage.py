@@ -36,11 +36,14 @@ from safegen_ros.tasks.planetarium.request import Request
 _IN_TIME = (
     'never|always|ever|cannot|until|unless|while|during|(?<!as )before|'
     'after(?! (?:that|this|which)\\b)|only afterwards|whenever|'
-    'throughout|at most once|at all times|at no time'
+    'throughout|at most once|at all times|at no (?:time|point|moment)|all along|'
+    'the (?:whole|entire) time|under no circumstances|on no account|in no case|by no means|'
+    'only (?:once|when|if|subsequently)|no one|no ?body|off limits|refrain|'
+    r'forbid|prohibited|no \w+ing any\w*'
 )
 _DENIED = 'not|without|except|avoid|avoiding|forbidden'
-_RULE = re.compile(rf"(?<![\w-])(?:(?P<time>{_IN_TIME})|(?:{_DENIED}))(?![\w-])|n't\b")
-_PART = re.compile(r'[.;:!?\n]+|,\s|\b(?:but|then)\b')
+RULE = re.compile(rf"(?<![\w-])(?:(?P<time>{_IN_TIME})|(?:{_DENIED}))(?![\w-])|n't\b")
+PART = re.compile(r'[.;:!?\n]+|,\s|\b(?:but|then)\b')
 _EMPHASIS = re.compile(
     r"(?:\s|[\"'-]|\b(?:not|never|ever|even|for|an?|one|single|second|moment|instant|once|at|any|no|all|"
     r'time|point|whatsoever|absolutely|really|please|i|mean|it|under|circumstances|and|really)\b)+'
@@ -81,7 +84,8 @@ _HAPPENS = (
 """Events of a thing, behind its name."""
 _OPINION = re.compile(
     r"\b(?:(?:do|does|did)(?:n't| not)|never|not) (?:ever )?(?:like|love|enjoy|know|understand|"
-    r'trust|complain\w*|seen?|learn\w*)\b[^.;:!?,\n]*'
+    r'trust|complain\w*|seen?|learn\w*)\b[^.;:!?,\n]*|'
+    r'\b(?:no ?body|no one) (?:\w+ed|was|did|has|had|saw|knows?|cares?|told|is)\b[^.;:!?,\n]*'
 )
 """What somebody feels or knows; a rule all the same where it names or means an object."""
 _UNSPELT = re.compile(
@@ -99,11 +103,11 @@ _STANDS = (
     'currently|presently|moment|that|which|what|whatever|everything|all|one|ones|thing|those'
 )
 _BY_PLACE = 'at|in|on|upon|from|standing|lying|waiting|sitting|resting|that|which|who|of'
-_COUNTS = {
+COUNTS = {
     'two': 2, 'three': 3, 'four': 4, 'five': 5, 'six': 6, 'seven': 7, 'eight': 8, 'nine': 9,
     'ten': 10, 'eleven': 11, 'twelve': 12,
 }  # fmt: skip
-_NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(_COUNTS)})(?![\w-]|\.\d)(\s+\w+)?')
+_NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(COUNTS)})(?![\w-]|\.\d)(\s+\w+)?')
 _TIMES = re.compile(r'(?:second|minute|hour|day|week|month|year|people|percent|am|pm)s?')
 _STEPS = ('step', 'steps', 'action', 'actions', 'move', 'moves')
 _LIKE_A_NAME = re.compile(r'(?<![\w-])[a-z]+[_-]?\d+(?![\w-])')
@@ -257,7 +261,7 @@ def _number_left_out(text: str, problem: Problem, used: set[str]) -> str:
     """The number in a text of which there is nothing."""
     times = {time for each in problem.constraints for time in each.times}
     for found in _NUMBER.finditer(text):
-        number = _COUNTS.get(found[1]) or int(found[1])
+        number = COUNTS.get(found[1]) or int(found[1])
         unit = (found[2] or '').strip()
         if _TIMES.fullmatch(unit) and not re.search(r'within\s*$', text[: found.start()]):
             continue
@@ -288,8 +292,8 @@ def _rule_left_out(
     ]
     open_rules = len(in_time) + len(denied)
     known = re.compile(rf'(?<![\w-])(?:{"|".join(map(re.escape, nouns))})(?![\w-])')
-    for part in _PART.split(text):
-        found = next((m for m in _RULE.finditer(part) if m[0] not in harmless), None)
+    for part in PART.split(text):
+        found = next((m for m in RULE.finditer(part) if m[0] not in harmless), None)
         if found is None or ((ruled or in_time) and _EMPHASIS.fullmatch(part)):
             continue
         rules = in_time if found['time'] else [*in_time, *denied]

@@ -3,39 +3,48 @@
 """Checks that a reading adds nothing to its request that a rule can find.
 
 Each object of the goal and the rules must be named, or be one of those that the request means by
-other words; and a rule needs a word for it. A model that makes up more is refused.
+other words; two cars are two; an exchange is one; and a rule needs a word for it. A model that
+makes up more is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import NounPhrases
-from safegen_ros.pddl.model import Formula, Problem, subformulas, terms_of
-from safegen_ros.tasks.planetarium.coverage import alone, names_in, plain_text
+from safegen_ros.pddl.model import AtomFormula, Formula, Problem, subformulas, terms_of
+from safegen_ros.tasks.planetarium.coverage import (
+    COUNTS,
+    PART,
+    RULE,
+    alone,
+    names_in,
+    plain_text,
+)
+from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
 from safegen_ros.tasks.planetarium.request import Request
 
 _OPEN = re.compile(
     r'\b(?:all|any\w*|every\w*|each|both|either|neither|none|nothing|no ?body|rest|others?|no one|'
     r"another|remaining|(?:is|are|the) left|them|'em|those|these|they|what\w*|which\w*|where\w*|"
-    r'places?|spots?|same|swap\w*|swit\w*|trad\w*|exchang\w*|chang\w*|interchang\w*|flip\w*|invert\w*|'
-    r'revers\w*|other way round|upside|it was|ones?|two|three|four|five|six|seven|eight|nine|ten|'
-    r'pairs?|lot|unstack|dismantle|tear|apart|level|mix\w*|undo|stuff|things?|bricks?|wrench\w*|'
-    r'left|right|stacks?|towers?|piles?|'
-    r'harbou?rs?|docks?)\b'
+    r'places?|spots?|same|swap\w*|swit\w*|trad\w*|exchang\w*|chang\w*|interchang\w*|flip\w*|'
+    r'invert\w*|revers\w*|other way round|upside|it was|ones?|two|three|four|five|six|seven|eight|'
+    r'nine|ten|pairs?|lot|unstack|dismantle|tear|apart|level|mix\w*|undo|stuff|things?|left|right|'
+    r"stacks?|towers?|piles?|the [a-z]+ (?:that|that's|which|who|currently))\b"
 )
 """Words by which a request can mean objects that it does not name."""
 _RULISH = re.compile(
     r"n't\b|\b(?:not?|never|ever|nothing|no ?body|none|neither|nor|only|but|before|until|till|"
-    r'unless|after\w*|first|last|later|then|once|twice|order|sequence|prior|earlier|precede\w*|begin|start|'
-    r'always|ever|time|times|throughout|along|while|during|meanwhile|long|moment|point|forever|good|'
-    r'stays?|staying|stayed|remain\w*|keep\w*|kept|leave|leaves|leaving|left|stops?|cease|touch\w*|'
-    r'hands|paws|off|away|out|outside|clear|alone|careful\w*|mind|watch|avoid\w*|refrain\w*|without|'
-    r'forb\w+|prohibit\w*|ban\w*|closed|taboo|limits?|untouched|most|must|may|can|cannot|cant|dont|'
-    r'fragile|broken|glued|loose|permitted|allowed|wait\w*|hold|second|exactly|circumstances|'
-    r'mine|budge\w*|move\w*|disturb\w*)\b'
+    r'unless|after\w*|first|last|later|then|once|twice|order|sequence|prior|earlier|precede\w*|'
+    r'begin|start|always|time|times|throughout|along|while|during|meanwhile|long|moment|point|'
+    r'forever|good|stays?|staying|stayed|remain\w*|keep\w*|kept|leave|leaves|leaving|left|stops?|'
+    r'cease|touch\w*|hands|paws|off|away|out|outside|clear|alone|careful\w*|mind|watch|avoid\w*|'
+    r'refrain\w*|without|forb\w+|prohibit\w*|ban\w*|closed|taboo|limits?|untouched|most|must|may|'
+    r'can|cannot|fragile|broken|glued|loose|permitted|allowed|wait\w*|hold|second|exactly|mine|'
+    r'circumstances|budge\w*|move\w*|disturb\w*|hate|eventually|sometimes?|within|steps?|least)\b'
 )
 """Words of rules."""
 _NOW = (
@@ -43,6 +52,17 @@ _NOW = (
     r'(?: (?:now|currently|presently|at present|lying|standing|sitting|waiting))*'
 )
 _MARK = re.compile(r"\b(?:that|which|who|now|currently|presently|at present)\b|'s\b")
+_CORRECTED = re.compile(
+    r'\b(?:sorry|scratch|correction|second thought|wait|instead|rather|nah|actually|i mean|i meant|'
+    r'no better|other way round)\b'
+)
+_JOINED = re.compile(r'\b(?:and|or|then|but|with|from|where|than|as|which|that|who|is now|was)\b')
+"""Words between two objects by which they do not belong together."""
+_UNWANTED = re.compile(r'\b(?:no|no ?body|no one|nothing|none|neither|hate)\b')
+_UNCOUNTED = re.compile(
+    r'\b(?:all the|every\w*|each|rest|others?|remaining|left|another|any\w*|more)\b'
+)
+_COUNT = rf'both|{"|".join(COUNTS)}'
 
 
 def made_up(request: Request, problem: Problem) -> str:
@@ -56,21 +76,31 @@ def made_up(request: Request, problem: Problem) -> str:
     if problem.constraints and not _RULISH.search(text):
         return 'it has a constraint, and the request has no rule'
     things = NounPhrases(problem, lexicon(problem.domain))
-    meant = {*names_in(text, problem.objects)} | alone(things)
+    named = {*names_in(text, problem.objects)} | alone(things)
     formulas = [problem.goal, *(each for c in problem.constraints for each in c.arguments)]
+    meant = named | _meant(text, things)
     for name in _constants(formulas, problem):
-        if name not in meant and name not in _meant(text, things):
+        if name not in meant:
             return f'it has {name!r}, of which the request says nothing'
-    return ''
+    return (
+        _miscounted(text, things)
+        or _exchanged_wrongly(text, problem)
+        or _misplaced(text, problem, things)
+    )
 
 
 def _meant(text: str, things: NounPhrases) -> set[str]:
     """The objects that a text means without a name."""
-    problem, meant = things.problem, set[str]()
-    names = '|'.join(map(re.escape, problem.objects))
-    nouns = '|'.join(map(re.escape, things.nouns))
+    problem = things.problem
+    kinds = observed_facts(problem)[1].values()
+    meant = {names[0] for names in kinds if len(names) == 1}
+    for name in problem.objects:
+        stem = re.match(r'[a-z]*', name)
+        if stem and stem[0] and re.search(rf'\b{stem[0]}s?\b(?![_-])', text):
+            meant.add(name)
+    names, nouns = ('|'.join(map(re.escape, each)) for each in (problem.objects, things.nouns))
     placed = re.compile(
-        rf'(?:\b(?:all|every|each|both|the|two|three|four|five|of) )*\b(?P<noun>{nouns})\b{_NOW}'
+        rf'(?:\b(?:all|every|each|the|of|{_COUNT}) )*\b(?P<noun>{nouns})\b{_NOW}'
         rf'(?P<at> (?:at|in|on|from))? (?:the )?(?:(?:{nouns}) )?(?P<name>{names})(?![\w-])'
     )
 
@@ -83,13 +113,116 @@ def _meant(text: str, things: NounPhrases) -> set[str]:
             meant.update(there.intersection(things.members(things.nouns[found['noun']])))
         return ' '
 
+    def counted(found: re.Match[str]) -> str:
+        """A blank for all of a kind."""
+        meant.update(things.members(things.nouns[found['noun']]))
+        return ' '
+
     text = placed.sub(kept, text)
+    text = re.sub(
+        rf'\b(?:all|any|every|each|no|another|either|neither|none|{_COUNT})'
+        rf'(?: (?:of|the|its|his|my|our|other|single|last|these|those|remaining|{_COUNT}))* '
+        rf'(?P<noun>{nouns})\b',
+        counted,
+        text,
+    )
     if _OPEN.search(text):
         return {*problem.objects}
     for word, noun in things.nouns.items():
         if re.search(rf'(?<![\w-]){re.escape(word)}(?![\w-])', text):
             meant |= {*things.members(noun)}
     return meant
+
+
+def _miscounted(text: str, things: NounPhrases) -> str:
+    """The number of things in a text that is not that of the goal, where it counts them all."""
+    if re.search(
+        r'\b(?:all the|every\w*|each|rest|others?|remaining|left|another|any\w*|more)\b', text
+    ):
+        return ''
+    goal = {*_constants((things.problem.goal,), things.problem)}
+    for word, noun in things.nouns.items():
+        members = {*things.members(noun)}
+        if word in ('object', 'objects') or members & {*names_in(text, members)}:
+            continue
+        found = re.findall(
+            rf'\b({_COUNT})\s+(?:(?:of|the|its|his|these|those)\s+)*{word}\b|'
+            rf'\b{word}\b[^.;,!?]*\b(both)\b',
+            text,
+        )
+        counts = {COUNTS.get(''.join(each), 2) for each in found}
+        if len(counts) == 1 and members & goal and {len(members & goal)} != counts:
+            return f'its goal has {len(members & goal)} of the kind, and the request another number'
+    return ''
+
+
+def _exchanged_wrongly(text: str, problem: Problem) -> str:
+    """The one of two exchanged objects that a goal does not put in the place of the other."""
+    names = '|'.join(map(re.escape, problem.objects))
+    called = rf'(?:the )?(?:[a-z]+ )?({names})'
+    found = re.search(
+        rf'\b(?:swap|exchange|switch|interchange)(?: around)? {called} (?:and|with|for) {called}'
+        rf'(?![\w-])|(?<![\w-]){called} and {called} (?:\w+ ){{0,2}}'
+        r'(?:swap|trade|exchange|change|switch)(?: their)? (?:places|spots)\b',
+        text,
+    )
+    pair = [name for name in found.groups() if name] if found else []
+    wanted = {
+        (each.predicate, *each.terms)
+        for each in problem.goal_conjuncts()
+        if isinstance(each, AtomFormula)
+    }
+    for one, other in (pair, pair[::-1]) if len(pair) == 2 else ():
+        for atom in problem.init:
+            if atom[1:2] != (one,) or len(atom) != 3 or other in atom:
+                continue
+            where = {each[1] for each in wanted if each[0] == atom[0] and each[2:] == atom[2:]}
+            if any(each[:2] == (atom[0], other) for each in problem.init) and other not in where:
+                return f'it does not put {other!r} in the place of {one!r}'
+    return ''
+
+
+def _misplaced(text: str, problem: Problem, things: NounPhrases) -> str:
+    """The object of a goal that the text puts elsewhere, in so many words."""
+    if _CORRECTED.search(text):
+        return ''
+    said = {*_placings(text, problem, things)}
+    kinds = observed_facts(problem)[1].values()
+    for goal in problem.goal_conjuncts():
+        if not isinstance(goal, AtomFormula) or len(goal.terms) != 2 or goal.terms in said:
+            continue
+        thing, place = goal.terms
+        alike = next(names for names in kinds if place in names)
+        for where in alike:
+            now = (goal.predicate, thing, where) in problem.init
+            if (thing, where) in said and not now:
+                return f'it has {thing!r} with {place!r}, and the request says {where!r}'
+        if (
+            thing in alike
+            and (place, thing) in said
+            and (goal.predicate, place, thing) not in problem.init
+        ):
+            return f'it has {thing!r} and {place!r} the other way round'
+    return ''
+
+
+def _placings(text: str, problem: Problem, things: NounPhrases) -> Iterator[tuple[str, str]]:
+    """The objects and places that a text joins, as in 'b1 goes on b2' and 'b2 is under b1'."""
+    names, nouns = ('|'.join(map(re.escape, each)) for each in (problem.objects, things.nouns))
+    behind = re.compile(
+        rf"(?: [a-z']+){{0,5}}? (?:(?P<on>on|onto|upon|atop|in|into|inside|at|to)|"
+        rf'under|below|beneath|underneath)(?: (?:top of|the|{nouns}))* '
+    )
+    for part in PART.split(text):
+        found = [*re.finditer(rf'(?<![\w-])(?:{names})(?![\w-])', part)]
+        if RULE.search(part) or _UNWANTED.search(part):
+            continue
+        for one, other in pairwise(found):
+            between = part[one.end() : other.start()]
+            told = behind.fullmatch(between)
+            described = re.search(rf'\b(?:{nouns}) [a-z]', between)
+            if told and not described and not _JOINED.search(between):
+                yield (one[0], other[0]) if told['on'] else (other[0], one[0])
 
 
 def _constants(formulas: Iterable[Formula], problem: Problem) -> Iterator[str]:

@@ -39,6 +39,8 @@ from safegen_ros.tasks.planetarium.styles import GoalTranslation
 DATA = Path(__file__).parents[3] / 'data/requests'
 BLOCKS = (DATA / 'blocks.pddl').read_text(encoding='utf-8')
 START = read_problem(BLOCKS, builtin_domain('blocksworld'))
+NUTS = '(tightened nut1) (tightened nut2)'
+BALLS = '(at ball1 room2) (at ball2 room2) (at ball3 room2)'
 FERRY = read_problem((DATA / 'ferry.pddl').read_text(encoding='utf-8'), builtin_domain('ferry'))
 
 
@@ -84,7 +86,8 @@ def test_two_answers_that_differ_are_a_question() -> None:
         ('(under b1 b4)', 'under'),
         ('(on b1)', 'on'),
         ('(on b3 b4)', "names 'b1'"),
-        ('(on b1 b4) (on b4 b1)', 'no plan'),
+        ('(on b1 b4) (on b4 b1)', 'the other way round'),
+        ('(on b1 b4) (holding b1)', 'no plan'),
         ('(on b1 b4)\n(never (on b1 b4))', 'never'),
         ('', 'no'),
     ],
@@ -115,9 +118,9 @@ def test_written_requests_are_judged(tmp_path: Path) -> None:
     right = ScriptedAnswers(*[' '.join(sorted(asked[0].goal))] * 2)
     became, meaning = understood(asked[0], right, GoalTranslation(), 0, 2)
     assert (became, meaning) == (RequestOutcome.RIGHT, '(on b3 b2)')
-    wrong = ScriptedAnswers(*['(on b2 b3)'] * 2)
+    wrong = ScriptedAnswers(*['(on b3 b2) (clear b3)'] * 2)
     assert understood(asked[0], wrong, GoalTranslation(), 0, 2)[0] == RequestOutcome.WRONG
-    unsure = ScriptedAnswers('(on b2 b3)', '(on b3 b2)')
+    unsure = ScriptedAnswers('(on b3 b2) (clear b3)', '(on b3 b2)')
     assert understood(asked[0], unsure, GoalTranslation(), 0, 2)[0] == RequestOutcome.ASKED_BACK
     mute = ScriptedAnswers(*[''] * 6)
     assert understood(asked[0], mute, GoalTranslation(), 0, 2)[0] == RequestOutcome.REFUSED
@@ -194,6 +197,10 @@ def test_the_rule_of_a_written_request_is_judged(rule: str, became: RequestOutco
         ('blocks', 'b3 on b5, with b3 without anything on it.', '(on b3 b5) (clear b3)', ''),
         ('blocks', 'b3 on b5, without anything landing on b4.', '(on b3 b5)', 'b4'),
         ('spanner', "That gate's been rattling: tighten nut1.", '(tightened nut1)', ''),
+        ('blocks', 'Nobody tidied up: b3 on b5.', '(on b3 b5)', ''),
+        ('blocks', 'b3 on b5, and nobody lifts b1', '(on b3 b5)', 'b1'),
+        ('blocks', 'b3 on b5, at no point b5 on b2', '(on b3 b5)', 'b2'),
+        ('spanner', 'nut1 and nut2 tight, nut1 only once nut2 is', f'{NUTS}', 'only once'),
         ('spanner', "Bob's at that gate: tighten nut1.", '(tightened nut1)', 'gate'),
     ],
 )
@@ -224,6 +231,29 @@ def test_a_part_may_be_left_out_where_it_asks_for_nothing(
         ('ferry', 'Take the cars that are at l1 to l2.', '(at c1 l2) (at c2 l2) (at c3 l2)', 'c3'),
         ('ferry', 'I want the cars at l2.', '(at c1 l2) (at c2 l2) (at c3 l2)', ''),
         ('grippers', 'ball1 to room2', '(at ball1 room2) (at-robby robot1 room2)', 'robot1'),
+        ('grippers', 'Every ball to room2.', f'{BALLS} (at-robby robot1 room2)', 'robot1'),
+        ('grippers', 'All three balls to room2.', BALLS, ''),
+        ('grippers', 'Both robots to room2.', '(at-robby robot1 room2)', 'another number'),
+        ('ferry', 'The cars at l1 both to l2.', '(at c1 l2) (at c2 l2) (at c3 l2)', 'number'),
+        ('ferry', 'The cars at l1 both to l2.', '(at c1 l2) (at c2 l2)', ''),
+        ('ferry', 'c1 and c3 should trade places.', '(at c1 l3) (at c3 l2)', "put 'c3' in"),
+        ('ferry', 'Swap c1 and c3.', '(at c1 l3) (at c3 l1)', ''),
+        ('blocks', 'Swap b2 and b5.', '(on b2 b4) (on b5 b1)', ''),
+        ('blocks', 'b2 belongs on b4.', '(on b4 b2)', 'the other way round'),
+        ('blocks', 'b4 is to be directly under b2.', '(on b2 b4)', ''),
+        ('blocks', 'b4 is to be directly under b2.', '(on b4 b2)', 'the other way round'),
+        ('blocks', 'b3 on b1, b2 on b5', '(on b2 b5) (on b3 b2) (clear b1)', "says 'b1'"),
+        ('blocks', 'b3 on b1, no, sorry, b1 on b3.', '(on b1 b3)', ''),
+        (
+            'ferry',
+            'c1 to l2, ferry and c3 to l1',
+            '(at c1 l2) (at c3 l2) (at-ferry l1)',
+            "says 'l1'",
+        ),
+        ('ferry', 'c1 that is at l1 goes to l3', '(at c1 l3)', ''),
+        ('spanner', 'Give spanner1 to bob.', '(carrying bob spanner1)', ''),
+        ('blocks', 'Swap b2 and b5.', '(on b5 b1) (on b2 b3)', "put 'b2' in"),
+        ('blocks', 'b1 and b2 should swap places.', '(on b1 b2)', ''),
     ],
 )
 def test_an_answer_adds_nothing_to_its_request(
