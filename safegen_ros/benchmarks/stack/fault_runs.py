@@ -27,7 +27,7 @@ import numpy as np
 from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite, has_sshd
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
-from safegen_ros.robot.agent_client.channel import LocalChannel
+from safegen_ros.robot.agent_client.channel import ProcessChannel
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground, initial_layout
 from safegen_ros.robot.cell.real import MyCobotCell
@@ -181,7 +181,7 @@ class _Run:
         ended = threading.Event()
         emulator, channel = self._site.emulator, self._arm.channel
         before = emulator.last_motion
-        above = channel.pid if isinstance(channel, LocalChannel) else os.getpid()
+        above = channel.pid if isinstance(channel, ProcessChannel) else os.getpid()
 
         def strike() -> None:
             while emulator.last_motion == before:

@@ -21,7 +21,7 @@ from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
-from safegen_ros.robot.agent_client.channel import LocalChannel
+from safegen_ros.robot.agent_client.channel import ProcessChannel
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -86,7 +86,7 @@ def _run(transport: str, name: str) -> tuple[float, float]:
                 turn.result()
             time.sleep(_LOOK_S)
         lost = time.monotonic()
-        site.strike(name, channel.pid if isinstance(channel, LocalChannel) else os.getpid())
+        site.strike(name, channel.pid if isinstance(channel, ProcessChannel) else os.getpid())
         rest = _rest(twin, lost)
         failure = turn.exception()
         if getattr(failure, 'code', None) is not ErrorCode.ARM_UNREACHABLE:

@@ -68,9 +68,8 @@ class AgentAddress(Protocol):
         """See above."""
         ...
 
-    @property
-    def cure(self) -> str:
-        """What helps when the agent does not start."""
+    def cure(self, said: str) -> str:
+        """What helps when the agent does not start, by its last words."""
         ...
 
     def open(self) -> Channel:
@@ -103,27 +102,26 @@ class LocalAgent:
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def cure(self) -> str:
+    def cure(self, said: str) -> str:
         """What helps when the agent does not start."""
         return "install it with pip install 'safegen_ros[arm]'"
 
     def open(self) -> Channel:
         """Starts the agent; see `AgentAddress.open`."""
-        return LocalChannel(self)
+        command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *timeouts(self)]
+        return ProcessChannel(command)
 
 
-class LocalChannel:
-    """An agent on this computer, at a pair of sockets.
+class ProcessChannel:
+    """The standard input, output and error of a process, at a pair of sockets; see `Channel`.
 
     Attributes:
-        pid: process of its guard.
+        pid: of the process, which is the guard where it is an agent.
     """
 
-    def __init__(self, address: LocalAgent) -> None:
+    def __init__(self, command: list[str]) -> None:
         self._socket, far = socket.socketpair()
         self._socket.setblocking(False)
-        command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *timeouts(address)]
         # A separate session: signals of a terminal or a supervisor to this process group must not
         # end the agent before it has held the arm.
         with far:
