@@ -8,7 +8,6 @@ this computer.
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 import time
@@ -21,7 +20,6 @@ from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
-from safegen_ros.robot.agent_client.channel import ProcessChannel
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -74,7 +72,7 @@ def _run(transport: str, name: str) -> tuple[float, float]:
         AgentArm(site.address, RemoteArm(site.at)) as arm,
         ThreadPoolExecutor(1) as turning,
     ):
-        emulator, channel = site.emulator, arm.channel
+        emulator = site.emulator
         arm.rearm()
         arm.reset_stop()
         emulator.first_stop = 0.0
@@ -86,7 +84,7 @@ def _run(transport: str, name: str) -> tuple[float, float]:
                 turn.result()
             time.sleep(_LOOK_S)
         lost = time.monotonic()
-        site.strike(name, channel.pid if isinstance(channel, ProcessChannel) else os.getpid())
+        site.strike(name, arm.channel.pid)
         rest = _rest(twin, lost)
         failure = turn.exception()
         if getattr(failure, 'code', None) is not ErrorCode.ARM_UNREACHABLE:

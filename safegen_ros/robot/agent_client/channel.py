@@ -11,8 +11,8 @@ import socket
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 
@@ -22,34 +22,8 @@ SEND_TIMEOUT_S = LOOK_S = 0.2
 CHUNK = 1 << 16
 
 
-class Channel(Protocol):
-    """The standard input, output and error of a running agent."""
-
-    def send(self, data: bytes) -> None:
-        """Sends all bytes; raises `OSError` when they are not taken in `SEND_TIMEOUT_S`."""
-        ...
-
-    def receive(self, wait: bool) -> bytes | None:
-        """What has come, and b'' at the end.
-
-        Args:
-            wait: whether to wait for it, for `LOOK_S` at most; None when nothing has come.
-
-        Raises:
-            OSError: the channel is broken.
-        """
-        ...
-
-    def errors(self) -> str:
-        """What the agent has written to standard error since the last call."""
-        ...
-
-    def cut(self) -> None:
-        """Ends the channel in both directions; any thread."""
-        ...
-
-
-class AgentAddress(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAddress(ABC):
     """Where an agent runs, and how it is started.
 
     Attributes:
@@ -58,46 +32,34 @@ class AgentAddress(Protocol):
         hang_timeout_s: the same for the process of the agent that moves the arm [s].
     """
 
-    @property
-    def link_timeout_s(self) -> float:
-        """See above."""
-        ...
+    link_timeout_s: float = LINK_TIMEOUT_S
+    hang_timeout_s: float = HANG_TIMEOUT_S
 
-    @property
-    def hang_timeout_s(self) -> float:
-        """See above."""
-        ...
-
+    @abstractmethod
     def cure(self, said: str) -> str:
         """What helps when the agent does not start, by its last words."""
-        ...
 
+    @abstractmethod
     def open(self) -> Channel:
         """Starts the agent; raises `RobotError` (`ARM_UNREACHABLE`) or `OSError`."""
-        ...
 
-
-def timeouts(address: AgentAddress) -> list[str]:
-    """The timeouts of an agent, as arguments of its command."""
-    return [
-        *('--link-timeout', f'{address.link_timeout_s:g}'),
-        *('--hang-timeout', f'{address.hang_timeout_s:g}'),
-    ]
+    def timeouts(self) -> list[str]:
+        """The timeouts, as arguments of the agent's command."""
+        return [
+            *('--link-timeout', f'{self.link_timeout_s:g}'),
+            *('--hang-timeout', f'{self.hang_timeout_s:g}'),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class LocalAgent:
+class LocalAgent(AgentAddress):
     """An agent on this computer, as a child of this process that outlives it to hold the arm.
 
     Attributes:
         name: of the arm, for messages.
-        link_timeout_s: see `AgentAddress`.
-        hang_timeout_s: see `AgentAddress`.
     """
 
     name: str
-    link_timeout_s: float = LINK_TIMEOUT_S
-    hang_timeout_s: float = HANG_TIMEOUT_S
 
     def __str__(self) -> str:
         return self.name
@@ -108,12 +70,11 @@ class LocalAgent:
 
     def open(self) -> Channel:
         """Starts the agent; see `AgentAddress.open`."""
-        command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *timeouts(self)]
-        return ProcessChannel(command)
+        return Channel([sys.executable, '-m', 'safegen_ros.robot.agent.main', *self.timeouts()])
 
 
-class ProcessChannel:
-    """The standard input, output and error of a process, at a pair of sockets; see `Channel`.
+class Channel:
+    """The standard input, output and error of a running agent, at a pair of sockets.
 
     Attributes:
         pid: of the process, which is the guard where it is an agent.
@@ -137,7 +98,7 @@ class ProcessChannel:
         threading.Thread(target=self._process.wait, name='agent end', daemon=True).start()
 
     def send(self, data: bytes) -> None:
-        """Sends all bytes; see `Channel`."""
+        """Sends all bytes; raises `OSError` when they are not taken in `SEND_TIMEOUT_S`."""
         while data:
             if not select.select([], [self._socket], [], SEND_TIMEOUT_S)[1]:
                 raise TimeoutError(f'the agent takes nothing for {SEND_TIMEOUT_S:g} s')
@@ -145,7 +106,14 @@ class ProcessChannel:
                 data = data[self._socket.send(data) :]
 
     def receive(self, wait: bool) -> bytes | None:
-        """What has come; see `Channel`."""
+        """What has come, and b'' at the end.
+
+        Args:
+            wait: whether to wait for it, for `LOOK_S` at most; None when nothing has come.
+
+        Raises:
+            OSError: the channel is broken.
+        """
         if not select.select([self._socket], [], [], LOOK_S if wait else 0)[0]:
             return None
         try:
@@ -154,7 +122,7 @@ class ProcessChannel:
             return b''  # it has ended with something unread
 
     def errors(self) -> str:
-        """Its output to standard error since the last call."""
+        """What has been written to standard error since the last call."""
         pipe, said = self._process.stderr, b''
         while pipe is not None and select.select([pipe], [], [], 0)[0]:
             data = os.read(pipe.fileno(), 4096)
@@ -164,6 +132,6 @@ class ProcessChannel:
         return said.decode('utf-8', 'replace')
 
     def cut(self) -> None:
-        """Ends the channel; the agent holds the arm and ends."""
+        """Ends the channel in both directions; the agent holds the arm and ends; any thread."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

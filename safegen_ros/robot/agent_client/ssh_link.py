@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
-from safegen_ros.robot.agent_client.channel import Channel, ProcessChannel, timeouts
+from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
 
 CONNECT_TIMEOUT_S = 10
 #: The command of the agent is a path and nothing else: nothing in it can mean something to a shell.
@@ -30,15 +29,13 @@ _OPTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class SshAddress:
+class SshAddress(AgentAddress):
     """Where the agent is, and how it is known there.
 
     Attributes:
         key_file: private key without a passphrase.
         known_hosts: file with the host's key, as ssh-keyscan writes it.
         command: path of the agent there.
-        link_timeout_s: see `AgentAddress`.
-        hang_timeout_s: see `AgentAddress`.
     """
 
     host: str
@@ -47,8 +44,6 @@ class SshAddress:
     known_hosts: Path
     port: int = 22
     command: str = 'safegen-agent'
-    link_timeout_s: float = LINK_TIMEOUT_S
-    hang_timeout_s: float = HANG_TIMEOUT_S
 
     def __str__(self) -> str:
         return f'{self.user}@{self.host}:{self.port}'
@@ -65,7 +60,7 @@ class SshAddress:
                 f'the command {self.command!r} of the agent is not a plain path: give a path'
             )
         try:
-            return SshChannel(self.words(' '.join([self.command, *timeouts(self)])))
+            return SshChannel(self.words(' '.join([self.command, *self.timeouts()])))
         except FileNotFoundError as error:
             raise self._unreachable(_NO_SSH) from error
 
@@ -164,8 +159,8 @@ def _plain(said: str) -> str:
     return re.sub('@{3,}', '', said)
 
 
-class SshChannel(ProcessChannel):
-    """An agent behind `ssh`; see `Channel`."""
+class SshChannel(Channel):
+    """An agent behind `ssh`, whose process this is."""
 
     def errors(self) -> str:
         """What agent and `ssh` have written to standard error since the last call."""
