@@ -5,7 +5,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
        ca-certificates cmake g++ gcc git libegl1 libgl1-mesa-dri libopengl0 make \
-       openssh-client python3 python3-dev python3-venv \
+       python3 python3-dev python3-venv \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 1000 safegen
 WORKDIR /home/safegen/safegen_ros

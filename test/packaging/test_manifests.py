@@ -21,6 +21,7 @@ ROSDEP = {
     'gpiozero': 'python3-gpiozero',
     'jinja2': 'python3-jinja2',
     'numpy': 'python3-numpy',
+    'paramiko': 'python3-paramiko',
     'PIL': 'python3-pil',
     'rich': 'python3-rich',
     'serial': 'python3-serial',

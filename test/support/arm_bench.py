@@ -17,7 +17,7 @@ from safegen_ros.benchmarks.stack.emulated_site import LoopbackSsh, has_sshd
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent.messages import ArmPort, SerialPort, TcpPort
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
-from safegen_ros.robot.agent_client.channel import LocalAgent
+from safegen_ros.robot.agent_client.channel import LocalAgent, LocalChannel
 from safegen_ros.robot.agent_client.ssh_link import SshAddress
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
@@ -85,8 +85,9 @@ class Bench(Closing):
         """The process of the agent of an arm that runs 'main', its guard, or 'serve'."""
         if self.ssh is not None:
             return self.ssh.agent_pid(module)
-        guard = arm.channel.pid
-        return guard if module == 'main' else children(guard)[0]
+        channel = arm._link.channel
+        assert isinstance(channel, LocalChannel)
+        return channel.pid if module == 'main' else children(channel.pid)[0]
 
     def joint1(self) -> float:
         """Measured by the twin [deg]."""

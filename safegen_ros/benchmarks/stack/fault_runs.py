@@ -12,6 +12,7 @@ is at rest, refuses to move, and moves again after the repair and an operator's 
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import tempfile
 import threading
@@ -26,6 +27,7 @@ import numpy as np
 from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite, has_sshd
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
+from safegen_ros.robot.agent_client.channel import LocalChannel
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground, initial_layout
 from safegen_ros.robot.cell.real import MyCobotCell
@@ -177,8 +179,9 @@ class _Run:
         """Lets a fault begin so long after the first motion, in a separate thread."""
         value = random_value(rng, name) if name in KNOBS else 0.0
         ended = threading.Event()
-        emulator, above = self._site.emulator, self._arm.channel.pid
+        emulator, channel = self._site.emulator, self._arm.channel
         before = emulator.last_motion
+        above = channel.pid if isinstance(channel, LocalChannel) else os.getpid()
 
         def strike() -> None:
             while emulator.last_motion == before:

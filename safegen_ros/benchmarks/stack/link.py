@@ -8,6 +8,7 @@ this computer.
 
 from __future__ import annotations
 
+import os
 import statistics
 import tempfile
 import time
@@ -20,6 +21,7 @@ from safegen_ros.benchmarks.measurement import Measurement, Notify, Report
 from safegen_ros.benchmarks.stack.emulated_site import LINK_FAULTS, OVER_SSH, EmulatedSite
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
+from safegen_ros.robot.agent_client.channel import LocalChannel
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 
@@ -72,7 +74,7 @@ def _run(transport: str, name: str) -> tuple[float, float]:
         AgentArm(site.address, RemoteArm(site.at)) as arm,
         ThreadPoolExecutor(1) as turning,
     ):
-        emulator = site.emulator
+        emulator, channel = site.emulator, arm.channel
         arm.rearm()
         arm.reset_stop()
         emulator.first_stop = 0.0
@@ -84,7 +86,7 @@ def _run(transport: str, name: str) -> tuple[float, float]:
                 turn.result()
             time.sleep(_LOOK_S)
         lost = time.monotonic()
-        site.strike(name, arm.channel.pid)
+        site.strike(name, channel.pid if isinstance(channel, LocalChannel) else os.getpid())
         rest = _rest(twin, lost)
         failure = turn.exception()
         if getattr(failure, 'code', None) is not ErrorCode.ARM_UNREACHABLE:

@@ -133,7 +133,8 @@ class AgentLink(Closing):
                 if not future.done():
                     future.set_exception(self.unreachable(why))
         self._ended.set()
-        self.channel.cut()
+        # Cutting may wait for a thread of paramiko, and a stop must not wait.
+        threading.Thread(target=self.channel.cut, daemon=True).start()
 
     def close(self) -> None:
         """Says goodbye; the agent holds and releases the arm."""
@@ -156,8 +157,7 @@ class AgentLink(Closing):
             raise self.unreachable(f'no hello came within {HELLO_TIMEOUT_S:g} s') from None
         except RobotError as error:
             raise RobotError(
-                f'{self.address}: safegen-agent does not run: {self.lost}: '
-                f'{self.address.cure(self._last_words)}',
+                f'{self.address}: safegen-agent does not run: {self.lost}: {self.address.cure}',
                 error.code,
             ) from error
         if hello.get('version') != messages.VERSION:

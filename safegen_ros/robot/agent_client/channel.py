@@ -11,8 +11,8 @@ import socket
 import subprocess
 import sys
 import threading
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Protocol
 
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 
@@ -22,8 +22,34 @@ SEND_TIMEOUT_S = LOOK_S = 0.2
 CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentAddress(ABC):
+class Channel(Protocol):
+    """The standard input, output and error of a running agent."""
+
+    def send(self, data: bytes) -> None:
+        """Sends all bytes; raises `OSError` when they are not taken in `SEND_TIMEOUT_S`."""
+        ...
+
+    def receive(self, wait: bool) -> bytes | None:
+        """What has come, and b'' at the end.
+
+        Args:
+            wait: whether to wait for it, for `LOOK_S` at most; None when nothing has come.
+
+        Raises:
+            OSError: the channel is broken.
+        """
+        ...
+
+    def errors(self) -> str:
+        """What the agent has written to standard error since the last call."""
+        ...
+
+    def cut(self) -> None:
+        """Ends the channel in both directions; any thread."""
+        ...
+
+
+class AgentAddress(Protocol):
     """Where an agent runs, and how it is started.
 
     Attributes:
@@ -32,57 +58,72 @@ class AgentAddress(ABC):
         hang_timeout_s: the same for the process of the agent that moves the arm [s].
     """
 
-    link_timeout_s: float = LINK_TIMEOUT_S
-    hang_timeout_s: float = HANG_TIMEOUT_S
+    @property
+    def link_timeout_s(self) -> float:
+        """See above."""
+        ...
 
-    @abstractmethod
-    def cure(self, said: str) -> str:
-        """What helps when the agent does not start, by its last words."""
+    @property
+    def hang_timeout_s(self) -> float:
+        """See above."""
+        ...
 
-    @abstractmethod
+    @property
+    def cure(self) -> str:
+        """What helps when the agent does not start."""
+        ...
+
     def open(self) -> Channel:
         """Starts the agent; raises `RobotError` (`ARM_UNREACHABLE`) or `OSError`."""
+        ...
 
-    def timeouts(self) -> list[str]:
-        """The timeouts, as arguments of the agent's command."""
-        return [
-            *('--link-timeout', f'{self.link_timeout_s:g}'),
-            *('--hang-timeout', f'{self.hang_timeout_s:g}'),
-        ]
+
+def timeouts(address: AgentAddress) -> list[str]:
+    """The timeouts of an agent, as arguments of its command."""
+    return [
+        *('--link-timeout', f'{address.link_timeout_s:g}'),
+        *('--hang-timeout', f'{address.hang_timeout_s:g}'),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class LocalAgent(AgentAddress):
+class LocalAgent:
     """An agent on this computer, as a child of this process that outlives it to hold the arm.
 
     Attributes:
         name: of the arm, for messages.
+        link_timeout_s: see `AgentAddress`.
+        hang_timeout_s: see `AgentAddress`.
     """
 
     name: str
+    link_timeout_s: float = LINK_TIMEOUT_S
+    hang_timeout_s: float = HANG_TIMEOUT_S
 
     def __str__(self) -> str:
         return self.name
 
-    def cure(self, said: str) -> str:
+    @property
+    def cure(self) -> str:
         """What helps when the agent does not start."""
         return "install it with pip install 'safegen_ros[arm]'"
 
     def open(self) -> Channel:
         """Starts the agent; see `AgentAddress.open`."""
-        return Channel([sys.executable, '-m', 'safegen_ros.robot.agent.main', *self.timeouts()])
+        return LocalChannel(self)
 
 
-class Channel:
-    """The standard input, output and error of a running agent, at a pair of sockets.
+class LocalChannel:
+    """An agent on this computer, at a pair of sockets.
 
     Attributes:
-        pid: of the process, which is the guard where it is an agent.
+        pid: process of its guard.
     """
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, address: LocalAgent) -> None:
         self._socket, far = socket.socketpair()
         self._socket.setblocking(False)
+        command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *timeouts(address)]
         # A separate session: signals of a terminal or a supervisor to this process group must not
         # end the agent before it has held the arm.
         with far:
@@ -98,7 +139,7 @@ class Channel:
         threading.Thread(target=self._process.wait, name='agent end', daemon=True).start()
 
     def send(self, data: bytes) -> None:
-        """Sends all bytes; raises `OSError` when they are not taken in `SEND_TIMEOUT_S`."""
+        """Sends all bytes; see `Channel`."""
         while data:
             if not select.select([], [self._socket], [], SEND_TIMEOUT_S)[1]:
                 raise TimeoutError(f'the agent takes nothing for {SEND_TIMEOUT_S:g} s')
@@ -106,14 +147,7 @@ class Channel:
                 data = data[self._socket.send(data) :]
 
     def receive(self, wait: bool) -> bytes | None:
-        """What has come, and b'' at the end.
-
-        Args:
-            wait: whether to wait for it, for `LOOK_S` at most; None when nothing has come.
-
-        Raises:
-            OSError: the channel is broken.
-        """
+        """What has come; see `Channel`."""
         if not select.select([self._socket], [], [], LOOK_S if wait else 0)[0]:
             return None
         try:
@@ -122,7 +156,7 @@ class Channel:
             return b''  # it has ended with something unread
 
     def errors(self) -> str:
-        """What has been written to standard error since the last call."""
+        """Its output to standard error since the last call."""
         pipe, said = self._process.stderr, b''
         while pipe is not None and select.select([pipe], [], [], 0)[0]:
             data = os.read(pipe.fileno(), 4096)
@@ -132,6 +166,6 @@ class Channel:
         return said.decode('utf-8', 'replace')
 
     def cut(self) -> None:
-        """Ends the channel in both directions; the agent holds the arm and ends; any thread."""
+        """Ends the channel; the agent holds the arm and ends."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

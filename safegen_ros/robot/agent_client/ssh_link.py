@@ -1,41 +1,116 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""An agent at the computer of the arm, by the `ssh` of OpenSSH: a known host key, and no password.
+"""An SSH connection to the computer of the arm: a host key known beforehand, and no password.
 
 Each failure names its fix, since every set-up of an arm meets each of them once.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import logging
 import re
 import shlex
-import subprocess
-from dataclasses import dataclass
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.agent_client.channel import AgentAddress, Channel
+import paramiko
+from paramiko.hostkeys import HostKeyEntry, HostKeys
 
-CONNECT_TIMEOUT_S = 10
-#: The command of the agent is a path and nothing else: nothing in it can mean something to a shell.
-_COMMAND = re.compile(r'[A-Za-z0-9_./~+-]+')
-_FINGERPRINT = re.compile(r'SHA256:[\w+/]+')
-_OPTIONS = (
-    'BatchMode=yes', 'PreferredAuthentications=publickey', 'IdentitiesOnly=yes',
-    'IdentityAgent=none', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'CheckHostIP=no',
-    'GlobalKnownHostsFile=/dev/null', 'ForwardAgent=no', 'ForwardX11=no', 'LogLevel=ERROR',
-    'ServerAliveInterval=15',
-)  # fmt: skip
+from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
+from safegen_ros.robot.agent_client.channel import CHUNK, SEND_TIMEOUT_S, Channel, timeouts
 
 
 @dataclass(frozen=True, slots=True)
-class SshAddress(AgentAddress):
+class KnownKeys:
+    """The keys of one host.
+
+    Attributes:
+        trusted: keys that it may show.
+        revoked: keys that no host may show.
+    """
+
+    trusted: list[paramiko.PKey] = field(default_factory=list)
+    revoked: list[paramiko.PKey] = field(default_factory=list)
+
+
+def read_known_hosts(path: Path, host: str) -> KnownKeys:
+    """The keys of a host, named as in the file, such as `[arm]:2222`; may raise `OSError`.
+
+    Lines that cannot be read, and those of certificate authorities, are skipped.
+    """
+    known = KnownKeys()
+    for line in path.read_text(encoding='utf-8', errors='replace').splitlines():
+        marker, names, key = _parsed(line.split())
+        if key is None:
+            continue
+        if marker == '@revoked':
+            known.revoked.append(key)
+        elif not marker and _matches(host, names, key):
+            known.trusted.append(key)
+    return known
+
+
+def _parsed(words: list[str]) -> tuple[str, str, paramiko.PKey | None]:
+    """Marker, names and key of a line; no key where it has none that can be read."""
+    marker = words.pop(0) if words and words[0].startswith('@') else ''
+    if len(words) < 3 or words[0].startswith('#'):
+        return marker, '', None
+    try:
+        entry = HostKeyEntry.from_line(' '.join(words[:3]))
+    except Exception:  # paramiko raises whatever its decoding of the key stumbles over
+        return marker, '', None
+    return marker, words[0], None if entry is None else entry.key
+
+
+def _matches(host: str, names: str, key: paramiko.PKey) -> bool:
+    if names.startswith('|1|'):
+        hashed = HostKeys()
+        hashed.add(names, key.get_name(), key)
+        return hashed.check(host, key)
+    return _matches_patterns(host.lower(), names.lower().split(','))
+
+
+def _matches_patterns(host: str, patterns: Iterable[str]) -> bool:
+    """Whether a pattern matches, and none that begins with `!` does."""
+    found = False
+    for pattern in patterns:
+        # Brackets stand round a host that has a port, and are not a set of characters.
+        plain = pattern.lstrip('!').replace('[', '[[]')
+        if fnmatchcase(host, plain):
+            if pattern.startswith('!'):
+                return False
+            found = True
+    return found
+
+
+CONNECT_TIMEOUT_S = 10.0
+#: A running server sends its version at once [s].
+BANNER_TIMEOUT_S = 5.0
+#: What paramiko logs: our errors say the same with a cure, and without a traceback.
+_LOG = 'safegen_ros.ssh'
+logging.getLogger(_LOG).addHandler(logging.NullHandler())
+logging.getLogger(_LOG).propagate = False
+#: The command of the agent is a path and nothing else: nothing in it can mean something to a shell.
+_COMMAND = re.compile(r'[A-Za-z0-9_./~+-]+')
+
+
+@dataclass(frozen=True, slots=True)
+class SshAddress:
     """Where the agent is, and how it is known there.
 
     Attributes:
-        key_file: private key without a passphrase.
+        key_file: private key, without a passphrase or one that no agent has to ask for.
         known_hosts: file with the host's key, as ssh-keyscan writes it.
         command: path of the agent there.
+        link_timeout_s: see `AgentAddress`.
+        hang_timeout_s: see `AgentAddress`.
     """
 
     host: str
@@ -44,129 +119,254 @@ class SshAddress(AgentAddress):
     known_hosts: Path
     port: int = 22
     command: str = 'safegen-agent'
+    link_timeout_s: float = LINK_TIMEOUT_S
+    hang_timeout_s: float = HANG_TIMEOUT_S
 
     def __str__(self) -> str:
         return f'{self.user}@{self.host}:{self.port}'
+
+    @property
+    def cure(self) -> str:
+        """What helps when the agent does not start."""
+        return (
+            "install it there with pip install 'safegen_ros[arm]', and name the path of its "
+            'safegen-agent'
+        )
+
+    def open(self) -> Channel:
+        """Starts the agent; see `AgentAddress.open`."""
+        from safegen_ros.robot.agent_client.ssh_link import SshChannel
+
+        return SshChannel(self)
 
     @property
     def key_name(self) -> str:
         """The host as a known_hosts file names it."""
         return self.host if self.port == 22 else f'[{self.host}]:{self.port}'
 
-    def open(self) -> Channel:
-        """Starts the agent; see `AgentAddress.open`."""
-        if not _COMMAND.fullmatch(self.command):
-            raise self._unreachable(
-                f'the command {self.command!r} of the agent is not a plain path: give a path'
-            )
+
+def fingerprint(key: paramiko.PKey) -> str:
+    """The fingerprint of a key, as `ssh-keygen -l` prints it."""
+    digest = base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode('ascii')
+    return f'SHA256:{digest.rstrip("=")}'
+
+
+def connect(address: SshAddress) -> paramiko.SSHClient:
+    """Connects and logs in; raises `RobotError` (`ARM_UNREACHABLE`) with the cure."""
+    if not _COMMAND.fullmatch(address.command):
+        raise _unreachable(
+            address,
+            f'the command {address.command!r} of the agent is not a plain path: give a path',
+        )
+    client = paramiko.SSHClient()
+    client.set_log_channel(_LOG)
+    with _explained(address):
+        known = read_known_hosts(
+            _readable(address, address.known_hosts, 'known_hosts'), address.key_name
+        )
+        for each in known.trusted:
+            client.get_host_keys().add(address.key_name, each.get_name(), each)
+        client.set_missing_host_key_policy(_Refuse(address))
+        key = _private_key(address)
         try:
-            return SshChannel(self.words(' '.join([self.command, *self.timeouts()])))
-        except FileNotFoundError as error:
-            raise self._unreachable(_NO_SSH) from error
-
-    def words(self, command: str) -> list[str]:
-        """The call of `ssh` that executes a command there; no other settings of `ssh` count."""
-        key, known = (str(path).replace('%', '%%') for path in (self.key_file, self.known_hosts))
-        options = (
-            *_OPTIONS, f'ConnectTimeout={CONNECT_TIMEOUT_S}', f'UserKnownHostsFile="{known}"'
-        )  # fmt: skip
-        given = [word for option in options for word in ('-o', option)]
-        where = ['-T', '-i', key, '-p', str(self.port), '-l', self.user, '--', self.host]
-        return ['ssh', '-F', 'none', *given, *where, command]
-
-    def log_in(self) -> str:
-        """Logs in once; returns the fingerprint of the host's key.
-
-        Raises:
-            RobotError: `ARM_UNREACHABLE`, with the cure.
-        """
-        try:
-            done = _run(self.words('true'))
-        except FileNotFoundError as error:
-            raise self._unreachable(_NO_SSH) from error
-        except subprocess.TimeoutExpired as error:
-            said = f'the login timed out after {error.timeout:g} s'
-            raise self._unreachable(f'{said}: {self.cure(said)}') from error
-        if done.returncode:
-            said = ' '.join(_plain(done.stderr).split())
-            raise self._unreachable(f'{said}: {self.cure(said)}')
-        known = _run(['ssh-keygen', '-lF', self.key_name, '-f', str(self.known_hosts)]).stdout
-        found = _FINGERPRINT.search(known)
-        return found[0] if found else 'of a pattern'
-
-    def cure(self, said: str) -> str:
-        """What helps when the agent does not start, by the last words of it or of `ssh`."""
-        key, known = shlex.quote(str(self.key_file)), shlex.quote(str(self.known_hosts))
-        at = f'-p {self.port} ' if self.port != 22 else ''
-        scan = f'ssh-keyscan {at}-t ed25519 {self.host} >> {known}'
-        look = f'compare with {_AT_THE_ARM} at the arm; if it is the same: '
-        if 'host key is known' in said:
-            shown = self._shown_key()
-            return f'its host key is not in {self.known_hosts}. It shows {shown}: {look}{scan}'
-        if 'revoked' in said:
-            return f'its host key is marked as revoked in {self.known_hosts}: ask who did so'
-        if 'IDENTIFICATION HAS CHANGED' in said:
-            return (
-                'its host key has changed: somebody may be in between, or it was installed again: '
-                f"{look}ssh-keygen -R '{self.key_name}' -f {known} && {scan}"
+            client.connect(
+                address.host,
+                address.port,
+                address.user,
+                pkey=key,
+                look_for_keys=False,
+                allow_agent=False,
+                timeout=CONNECT_TIMEOUT_S,
+                banner_timeout=BANNER_TIMEOUT_S,
+                auth_timeout=CONNECT_TIMEOUT_S,
+                channel_timeout=CONNECT_TIMEOUT_S,
             )
-        if 'Permission denied' in said:
-            asked = _run(['ssh-keygen', '-y', '-P', '', '-f', str(self.key_file)])
-            if asked.returncode:
-                return (
-                    f'key_file {self.key_file} is not a private key without a passphrase '
-                    f'({" ".join(asked.stderr.split())}): name another, or make one: '
-                    f"ssh-keygen -t ed25519 -N '' -f NEW_FILE"
+            transport = client.get_transport()
+            if transport is None or transport.get_remote_server_key() in known.revoked:
+                raise _unreachable(
+                    address, f'its host key is marked as revoked in {address.known_hosts}'
                 )
-            return f'it does not take the key: ssh-copy-id -i {key} {at}{self.user}@{self.host}'
-        if 'resolve hostname' in said:
-            return 'check the address'
-        if 'banner' in said:
-            return f'no SSH server answers at port {self.port}: look at ssh_port, and at the server'
-        if re.search(r'connect to host|timed out|Connection \w+ by', said):
-            return (
-                'is it switched on, in this network, and its SSH server running (sudo systemctl '
-                'enable --now ssh)?'
-            )
-        return (
-            "install it there with pip install 'safegen_ros[arm]', and name the path of its "
-            'safegen-agent'
+        except BaseException:
+            client.close()
+            raise
+    return client
+
+
+def _private_key(address: SshAddress) -> paramiko.PKey:
+    """The key of the user.
+
+    Raises:
+        RobotError: the file is missing or is not a private key.
+        paramiko.PasswordRequiredException: it has a passphrase.
+    """
+    path = _readable(address, address.key_file, 'key')
+    if path.read_bytes()[:9].startswith((b'ssh-', b'ecdsa-', b'sk-')):
+        raise _unreachable(
+            address, f'key_file {path} is a public key: name the private one, {path.stem}'
+        )
+    try:
+        return paramiko.PKey.from_path(path)
+    except Exception as error:  # of whatever its decoding stumbles over
+        if 'assword' in str(error):
+            raise paramiko.PasswordRequiredException(str(error)) from error
+        raise _unreachable(
+            address,
+            f'key_file {path} is not a private key that can be read: name another, or make one: '
+            f"ssh-keygen -t ed25519 -N '' -f NEW_FILE",
+        ) from error
+
+
+class _Refuse(paramiko.MissingHostKeyPolicy):
+    """Refuses a host whose key is not known, and says how it becomes known."""
+
+    def __init__(self, address: SshAddress) -> None:
+        self._address = address
+
+    def missing_host_key(
+        self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey
+    ) -> None:
+        raise _unreachable(
+            self._address,
+            f'its host key is not in {self._address.known_hosts}. It shows {fingerprint(key)}: '
+            f'compare with {_HOST_FINGERPRINT} at the arm; if it is the same: '
+            f'{_scan(self._address)}',
         )
 
-    def _shown_key(self) -> str:
-        """The fingerprint of the key that the host shows, which proves nothing about it."""
-        scanned = _run(['ssh-keyscan', '-T', '5', '-t', 'ed25519', '-p', str(self.port), self.host])
-        found = _FINGERPRINT.search(_run(['ssh-keygen', '-lf', '-'], scanned.stdout).stdout)
-        return found[0] if found else 'none to ssh-keyscan'
 
-    def _unreachable(self, what: str) -> RobotError:
-        return RobotError(f'{self}: {what}', ErrorCode.ARM_UNREACHABLE)
+@contextmanager
+def _explained(address: SshAddress) -> Iterator[None]:
+    """Turns what paramiko and the network raise into our error with a cure."""
+    try:
+        yield
+    except RobotError:
+        raise
+    except paramiko.BadHostKeyException as error:
+        known, shown = error.expected_key.get_name(), error.key.get_name()
+        if known != shown:
+            raise _unreachable(
+                address,
+                f'{address.known_hosts} knows its {known} key only, and it shows {shown} '
+                f'{fingerprint(error.key)}: compare with {_HOST_FINGERPRINT} at the arm; if it is '
+                f'the same: {_scan(address)}',
+            ) from error
+        raise _unreachable(
+            address,
+            f'its host key has changed to {fingerprint(error.key)}: somebody may be in between, or '
+            f'it was installed again. Compare with {_HOST_FINGERPRINT} at the arm; if it is the '
+            'same: '
+            f"ssh-keygen -R '{address.key_name}' -f {_quoted(address.known_hosts)} && "
+            f'{_scan(address)}',
+        ) from error
+    except paramiko.PasswordRequiredException as error:
+        raise _unreachable(
+            address, f'the key {address.key_file} has a passphrase: take one without, for this arm'
+        ) from error
+    except paramiko.AuthenticationException as error:
+        raise _unreachable(
+            address,
+            f'it does not take the key {address.key_file}: ssh-copy-id -i '
+            f'{_quoted(address.key_file)} -p {address.port} {address.user}@{address.host}',
+        ) from error
+    except socket.gaierror as error:
+        raise _unreachable(address, f'no host of this name ({error}): check the address') from error
+    except paramiko.SSHException as error:
+        what = f'{error}: is this the SSH server of the arm?'
+        if 'banner' in str(error):
+            what = (
+                f'it accepts connections at port {address.port}, but no SSH server answers there '
+                f'within {BANNER_TIMEOUT_S:g} s: look at ssh_port, and at the server'
+            )
+        raise _unreachable(address, what) from error
+    except (OSError, EOFError) as error:
+        raise _unreachable(
+            address,
+            f'{str(error) or type(error).__name__}: is it switched on, in this network, and its '
+            'SSH server running (sudo systemctl enable --now ssh)?',
+        ) from error
 
 
-_NO_SSH = 'there is no ssh here: apt-get install openssh-client'
-_AT_THE_ARM = "'ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub'"
+def _readable(address: SshAddress, path: Path, what: str) -> Path:
+    try:
+        with path.open('rb'):
+            return path
+    except OSError as error:
+        cure = (
+            f'make it: {_scan(address)}, after a look at {_HOST_FINGERPRINT} at the arm'
+            if what == 'known_hosts'
+            else f"make one: ssh-keygen -t ed25519 -N '' -f {_quoted(path)}"
+        )
+        raise _unreachable(
+            address, f'the {what} file {path} cannot be read ({error.strerror}): {cure}'
+        ) from error
 
 
-def _run(words: list[str], given: str = '') -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        words, input=given, capture_output=True, text=True, errors='replace', check=False,
-        timeout=2 * CONNECT_TIMEOUT_S,
-    )  # fmt: skip
+_HOST_FINGERPRINT = "'ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub'"
 
 
-def _plain(said: str) -> str:
-    """What `ssh` says, without the frames of its warnings."""
-    return re.sub('@{3,}', '', said)
+def _scan(address: SshAddress) -> str:
+    """The command that records the key of a host."""
+    port = f'-p {address.port} ' if address.port != 22 else ''
+    return f'ssh-keyscan {port}-t ed25519 {address.host} >> {_quoted(address.known_hosts)}'
 
 
-class SshChannel(Channel):
-    """An agent behind `ssh`, whose process this is."""
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
+
+
+def _unreachable(address: SshAddress, what: str) -> RobotError:
+    return RobotError(f'{address}: {what}', ErrorCode.ARM_UNREACHABLE)
+
+
+#: Time to open a channel in a connection that is there [s].
+_OPEN_TIMEOUT_S = 5.0
+
+
+class SshChannel:
+    """See `Channel`.
+
+    Raises:
+        RobotError: `ARM_UNREACHABLE`, with the cure.
+        OSError: the connection is there, and the agent cannot be started.
+    """
+
+    def __init__(self, address: SshAddress) -> None:
+        self._client = connect(address)
+        try:
+            transport = self._client.get_transport()
+            if transport is None:
+                raise OSError('the connection is gone')
+            self._channel = transport.open_session(timeout=_OPEN_TIMEOUT_S)
+            self._channel.settimeout(SEND_TIMEOUT_S)
+            self._channel.exec_command(' '.join([address.command, *timeouts(address)]))
+        except (paramiko.SSHException, EOFError) as error:
+            self._client.close()
+            raise OSError(str(error) or type(error).__name__) from error
+
+    def send(self, data: bytes) -> None:
+        """Sends all bytes; see `Channel`."""
+        try:
+            self._channel.sendall(data)
+        except (paramiko.SSHException, EOFError) as error:
+            raise OSError(str(error) or type(error).__name__) from error
+
+    def receive(self, wait: bool) -> bytes | None:
+        """What has come; see `Channel`."""
+        if not wait and not self._channel.recv_ready():
+            return None
+        try:
+            return self._channel.recv(CHUNK)
+        except TimeoutError:
+            return None
+        except (paramiko.SSHException, EOFError) as error:
+            raise OSError(str(error) or type(error).__name__) from error
 
     def errors(self) -> str:
-        """What agent and `ssh` have written to standard error since the last call."""
-        return _plain(super().errors())
+        """Its output to standard error since the last call."""
+        said = b''
+        while self._channel.recv_stderr_ready():
+            said += self._channel.recv_stderr(4096)
+        return said.decode('utf-8', 'replace')
 
     def cut(self) -> None:
-        """Ends the connection, also one in which nothing comes through; the agent holds the arm."""
-        super().cut()
-        self._process.kill()
+        """Ends the connection."""
+        self._client.close()

@@ -20,7 +20,7 @@ HELLO = encode({'event': 'hello', 'version': VERSION, 'limits': {}})
 BEAT = encode({'event': 'beat'})
 
 
-class ScriptedChannel(Channel):
+class ScriptedChannel:
     """An agent that says what a script has, and then nothing.
 
     A look takes its time of the script, or `LOOK_S`; one that does not wait finds what is due.
