@@ -150,12 +150,14 @@ def demo(
     video: Annotated[bool, typer.Option(help='record a video of the twin')] = True,
 ) -> None:
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
-    from safegen_ros.cli.demo import DemoOptions, run_demo
-    from safegen_ros.goals.request import ProblemSource
+    console = Console()
+    with console.status('loading safegen'):
+        from safegen_ros.cli.demo import DemoOptions, run_demo
+        from safegen_ros.goals.request import ProblemSource
 
     about = ProblemSource(domain, read_as, format)
     shown = DemoOptions(about, options, real_time_factor, model, video, cell)
-    raise typer.Exit(run_demo(problem, shown, Console()))
+    raise typer.Exit(run_demo(problem, shown, console))
 
 
 @app.command()
