@@ -75,7 +75,8 @@ def doctor(
             Check('MuJoCo twin', _twin, "pip install 'safegen_ros[sim]'"),
             Check('offscreen OpenGL', _gl, 'apt-get install libegl1 libgl1-mesa-dri libopengl0'),
         ]
-    findings = list(examine(checks))
+    with Console(stderr=True).status('checking the installation'):
+        findings = list(examine(checks))
     if as_json:
         print(json.dumps(to_json(findings), indent=2))
     else:

@@ -200,12 +200,13 @@ def run(
 
     The reading of a request in words (with --domain NAME or --start PROBLEM) is shown first.
     """
-    from safegen_ros.cli.demo import run_goal
-    from safegen_ros.cli.plan_goal import plan_task, run_request
-    from safegen_ros.cli.show import when_kept
-    from safegen_ros.goals.request import GoalRequest, ProblemSource
-    from safegen_ros.pddl.plan import parse_plan
-    from safegen_ros.ros.stack_state import absolute_namespace, require_stack
+    with Console(stderr=True).status('loading safegen'):
+        from safegen_ros.cli.demo import run_goal
+        from safegen_ros.cli.plan_goal import plan_task, run_request
+        from safegen_ros.cli.show import when_kept
+        from safegen_ros.goals.request import GoalRequest, ProblemSource
+        from safegen_ros.pddl.plan import parse_plan
+        from safegen_ros.ros.stack_state import absolute_namespace, require_stack
 
     if plan and domain is None and not is_request(problem) and has_domain([problem, plan]):
         domain, problem, plan = Path(problem), plan, ''

@@ -31,7 +31,6 @@ def stop_stack(place: str, as_json: bool, silent: bool) -> int:
 
     Args:
         place: the namespace, absolute.
-        as_json: whether the answer is for a program.
         silent: whether an executor here was asked already, and does not answer.
 
     Raises:

@@ -42,9 +42,10 @@ def replay_run(name: str, execute: bool, scene: Path | None, as_json: bool) -> i
 
 def _replayed(kept: KeptRun, execute: bool, scene: Path | None, as_json: bool) -> int:
     record = kept.record
-    verdicts = reverify(record)
     skipped = why_not_executed(record) if execute else '--no-execute was given'
-    done = None if skipped else reexecute(record, load_scene(scene))
+    with Console(stderr=True).status('replaying'):
+        verdicts = reverify(record)
+        done = None if skipped else reexecute(record, load_scene(scene))
     same = not any(each.differences for each in verdicts) and not (done and done.differences)
     signed, words = record_state(kept)
     if as_json:

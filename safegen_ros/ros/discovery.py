@@ -88,10 +88,7 @@ def nobody_listens(domain: int) -> bool:
     """Whether no process can be found in a ROS domain; false where that is not certain.
 
     Over the loopback of a stack, a process finds only those of this machine, of any user. Each of
-    them listens at a port that the standard keeps for the domain.
-
-    Source:
-        DDSI-RTPS 2.5, section 9.6.2.
+    them listens at a port that the standard keeps for the domain (DDSI-RTPS 2.5, section 9.6.2).
     """
     use_stack_discovery()
     ours = _discovery_defaults({n: os.environ.get(n, '') for n in (_RMW, 'ROS_DISTRO')})

@@ -47,7 +47,7 @@ def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         (['up', 'moon'], 2, "profile 'moon' does not exist"),
         (['up', 'sim', 'real_time_factor:=fast'], 2, "'fast' is not a number"),
         (['up', 'sim', 'site_file:=README.md'], 2, 'argument site_file: '),
-        (['up', 'sim', 'scene_file:=README.md'], 2, 'README.md:4: is not YAML'),
+        (['up', 'sim', 'scene_file:=README.md'], 2, 'is not YAML: '),
         (['demo', '--model', 'docs'], 1, 'docs: config.json is missing'),
         (['up', 'sim', 'model'], 2, "'model' is not an argument"),
         (['train', 'sft', '--config', 'none.yaml', '--out', 'x'], 2, 'none.yaml does not exist'),
