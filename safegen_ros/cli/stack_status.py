@@ -36,7 +36,6 @@ DISCOVERY_S = 3.0
 LATCHED_S = 3.0
 """How long the topics of a node that was found may take to be heard [s]; see `DISCOVERY_S`."""
 
-_POLL_S = 0.02
 _PENDING = 'planner/pending'
 _NODES = ('validator', 'executor', 'planner')
 _ACTIONS = {'plan_task': 'planner', 'run_task': 'planner', 'execute_plan': 'executor'}
@@ -219,7 +218,7 @@ class _Goals:
         """Waits for the latched messages of those servers; returns silent ones [s]."""
         deadline = time.monotonic() + timeout_s
         while not self._told.keys() >= set(actions) and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
+            time.sleep(0.02)
         return tuple(action for action in actions if action not in self._told)
 
     def running(self) -> tuple[RunningGoal, ...]:
