@@ -17,10 +17,11 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.verdict import Category
 
 
-def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson score interval of a proportion (95 % for the default z); (0, 1) without trials."""
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """Wilson score interval of a proportion at 95 %; (0, 1) without trials."""
     if trials == 0:
         return 0.0, 1.0
+    z = 1.96
     share, square = successes / trials, z * z
     centre = (share + square / (2 * trials)) / (1 + square / trials)
     spread = share * (1 - share) / trials + square / (4 * trials * trials)

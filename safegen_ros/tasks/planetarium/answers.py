@@ -76,21 +76,16 @@ def read_draft(answer: str) -> ProblemDraft:
         raise UnreadableAnswer(Grade.NOT_PDDL, error.message) from error
 
 
-def read_answer(answer: str, domain: Domain, *, tolerant: bool = False) -> ReadAnswer:
-    """The problem in an answer, as one of a domain.
+def conformed(draft: ProblemDraft, domain: Domain, *, tolerant: bool = False) -> ReadAnswer:
+    """A draft as a problem of a domain.
 
     With tolerance, types in a domain without types are left out, and those that name a static
     predicate about one object, as `room` does in Gripper, count as that atom; in a domain with
     types, those that are missing or unknown follow from the atoms.
 
     Raises:
-        AnswerError: it holds no STRIPS problem of the domain.
+        AnswerError: it does not fit the domain.
     """
-    return conformed(read_draft(answer), domain, tolerant=tolerant)
-
-
-def conformed(draft: ProblemDraft, domain: Domain, *, tolerant: bool = False) -> ReadAnswer:
-    """A draft as a problem of a domain; otherwise as `read_answer`."""
     if draft.domain != domain.name:
         raise UnreadableAnswer(
             Grade.WRONG_DOMAIN,

@@ -59,7 +59,7 @@ class Assessed:
 
     Attributes:
         enforced: with the types that the domain has.
-        tolerant: with `read_answer`'s tolerance.
+        tolerant: with the tolerance of `conformed`.
     """
 
     enforced: AnswerAssessment

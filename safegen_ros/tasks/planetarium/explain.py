@@ -21,6 +21,8 @@ from safegen_ros.tasks.planetarium.graphs import Bijection, Scenes, never_stop, 
 from safegen_ros.tasks.planetarium.pair import ProblemPair, natures
 
 _MOST_ROUNDS = 8
+#: Time for each of the two looks; afterwards the objects go together as they do then [s].
+_LIMIT_S = 5.0
 Kinds = Mapping[str, str]
 """The objects of a problem, each with the properties that its partner must have."""
 _Placed = tuple[str, Atom]
@@ -291,9 +293,7 @@ class Explanation:
         return '\n'.join((*self.counts, *map(str, self.differences)))
 
 
-def explain(
-    wanted: Problem, found: Problem, *, placeholder: bool = False, time_limit_s: float = 10.0
-) -> Explanation:
+def explain(wanted: Problem, found: Problem, *, placeholder: bool = False) -> Explanation:
     """Says how a problem differs from the one that was wanted.
 
     What the goal of either problem implies counts as if it were written there. A goal that no state
@@ -304,7 +304,6 @@ def explain(
         wanted: the problem as it should be, with a goal that is a conjunction of literals.
         found: the problem as it is, of the same domain.
         placeholder: whether the objects in the goal may stand for any objects.
-        time_limit_s: wall-clock limit [s]; afterwards the objects go together as they do then.
 
     Raises:
         SafegenError: the domains differ, or a goal is not a conjunction of literals.
@@ -321,10 +320,10 @@ def explain(
             'goals can only be explained where they are conjunctions of literals: write them so'
         )
     wanted, found = replace(wanted, constraints=()), replace(found, constraints=())
-    same = compare(wanted, found, placeholder=placeholder, time_limit_s=time_limit_s / 2)
+    same = compare(wanted, found, placeholder=placeholder, time_limit_s=_LIMIT_S)
     if same.equivalent and same.objects is not None:
         return Explanation(same.objects, same.goal_objects or same.objects, (), ())
-    pair = ProblemPair(wanted, found, Budget(time_limit_s / 2, MEMORY_LIMIT_MB))
+    pair = ProblemPair(wanted, found, Budget(_LIMIT_S, MEMORY_LIMIT_MB))
     implied = [
         each.possible | goal if each.solvable else goal
         for each, goal in zip(pair.specifications, (given, asked), strict=True)

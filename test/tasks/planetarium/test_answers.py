@@ -17,7 +17,7 @@ from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import kits, make_problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.tasks.planetarium.answers import read_answer, read_draft
+from safegen_ros.tasks.planetarium.answers import conformed, read_draft
 from safegen_ros.tasks.planetarium.domains import (
     RULES,
     planetarium_domain,
@@ -34,7 +34,7 @@ WORDS = [
 
 def refused(answer: str, domain: str = 'blocksworld', tolerant: bool = False) -> UnreadableAnswer:
     with pytest.raises(UnreadableAnswer) as caught:
-        read_answer(answer, planetarium_domain(domain), tolerant=tolerant)
+        conformed(read_draft(answer), planetarium_domain(domain), tolerant=tolerant)
     return caught.value
 
 
@@ -55,7 +55,7 @@ def refused(answer: str, domain: str = 'blocksworld', tolerant: bool = False) ->
 )
 def test_what_stands_around_a_problem_does_not_matter(answer: str) -> None:
     domain = planetarium_domain('blocksworld')
-    found = read_answer(answer, domain)
+    found = conformed(read_draft(answer), domain)
     wanted = read_problem(BLOCKS, domain)
     assert (found.problem.objects, found.problem.init) == (wanted.objects, wanted.init)
     assert found.problem.goal == wanted.goal
@@ -102,22 +102,22 @@ def test_types_in_a_domain_without_types_are_left_out_and_told() -> None:
     answer = BLOCKS.replace('(:objects a b)', '(:objects a b - block)')
     domain = planetarium_domain('blocksworld')
     for tolerant in (False, True):
-        found = read_answer(answer, domain, tolerant=tolerant)
+        found = conformed(read_draft(answer), domain, tolerant=tolerant)
         assert found.retyped
         assert found.problem.objects == {'a': 'object', 'b': 'object'}
 
 
 def test_types_of_gripper_count_as_atoms_only_with_tolerance() -> None:
     domain = planetarium_domain('gripper')
-    strict = read_answer(ROOMS, domain).problem
-    tolerant = read_answer(ROOMS, domain, tolerant=True).problem
+    strict = conformed(read_draft(ROOMS), domain).problem
+    tolerant = conformed(read_draft(ROOMS), domain, tolerant=True).problem
     kinds = {('room', 'r1'), ('room', 'r2'), ('ball', 'x'), ('gripper', 'g')}
     assert tolerant.init - strict.init == kinds
 
 
 def test_missing_types_of_floor_tile_follow_from_atoms_only_with_tolerance() -> None:
     assert refused(TILES, 'floor-tile').finding is Grade.WRONG_TYPES
-    found = read_answer(TILES, planetarium_domain('floor-tile'), tolerant=True)
+    found = conformed(read_draft(TILES), planetarium_domain('floor-tile'), tolerant=True)
     assert found.problem.objects == {'rob': 'robot', 't1': 'tile', 't2': 'tile', 'red': 'color'}
     assert found.retyped
     for wrong in (
@@ -135,7 +135,7 @@ def test_problems_that_were_written_are_read(domain: str, seed: int) -> None:
     rng = random.Random(seed)
     task = rng.choice(tasks_of(kits()[domain]))
     problem, _ = make_problem(task, rng.randrange(5))
-    found = read_answer(f'Here:\n{problem_text(problem)}', problem.domain)
+    found = conformed(read_draft(f'Here:\n{problem_text(problem)}'), problem.domain)
     assert (found.problem.init, found.problem.goal) == (problem.init, problem.goal)
     assert dict(found.problem.objects) == dict(problem.objects)
     assert not found.retyped
@@ -153,8 +153,9 @@ def test_any_text_is_read_or_refused_by_name(text: str, place: int, cut: int) ->
     for answer in (text, BLOCKS[:place] + text + BLOCKS[place + cut :]):
         for tolerant in (False, True):
             with suppress(UnreadableAnswer):  # which has a name; any other exception fails
-                found = read_answer(answer, planetarium_domain('blocksworld'), tolerant=tolerant)
-                assert found.problem.domain.name == 'blocksworld'
+                domain = planetarium_domain('blocksworld')
+                found = conformed(read_draft(answer), domain, tolerant=tolerant)
+                assert found.problem.domain == domain
 
 
 @pytest.mark.parametrize('piece', ['(define ', '(define (problem p) ', '(', '<think>', '```', ';('])

@@ -111,7 +111,6 @@ def divide_and_conquer(
     time_limit_s: float,
     cancelled: Callable[[], bool] = lambda: False,
     max_tries: int = 200,
-    memory_limit_mb: float = MEMORY_LIMIT_MB,
 ) -> Division:
     """Plans the sub-goals of a problem in order.
 
@@ -125,7 +124,6 @@ def divide_and_conquer(
             stop when told.
         time_limit_s: wall-clock limit of everything [s].
         max_tries: how often `plan_part` may be asked.
-        memory_limit_mb: most memory for looking at the problem [MiB].
 
     Raises:
         Unsolvable: there is no plan, as the relaxed problem shows.
@@ -137,7 +135,7 @@ def divide_and_conquer(
     """
     refuse_numbers(problem, 'the division into parts', 'use another planner')
     return _Conquest(
-        problem, plan_part, Budget(time_limit_s, memory_limit_mb, cancelled), cancelled, max_tries
+        problem, plan_part, Budget(time_limit_s, MEMORY_LIMIT_MB, cancelled), cancelled, max_tries
     ).run()
 
 
