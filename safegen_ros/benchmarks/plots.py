@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.comparison import CLASSES, ComparisonTable, Line
-from safegen_ros.datasets.files import writing
+from safegen_ros.datasets.files import write_atomically, writing
 
 _BAR = 0.42  # width of the place of a bar [inch]
 _HEIGHT = 4.2  # of a panel [inch]
@@ -59,9 +60,11 @@ def save(figure: Any, path: Path, dpi: int = 110) -> Path:
     Raises:
         DatasetError: the file cannot be written.
     """
+    picture = BytesIO()
+    figure.savefig(picture, dpi=dpi, metadata={'Software': None})  # not the library's version
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=dpi, metadata={'Software': None})  # not the library's version
+    write_atomically(path, picture.getvalue())
     return path
 
 
@@ -104,7 +107,7 @@ def _successes(axes: Any, lines: list[Line]) -> None:
     axes.set_xticks(range(len(lines)), [line.case if several else line.whose for line in lines])
 
 
-_LINES = ('#0072b2', '#d55e00', '#009e73', '#cc79a7')  # told apart by colour-blind readers too
+COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7')  # told apart by colour-blind readers too
 _MARKS = ('o', 's', '^', 'D')
 _DASHES = ('--', ':', '-.')
 
@@ -135,7 +138,7 @@ class Chart:
 
         figure = Figure((7.2, 4.6), layout='constrained')
         axes = figure.add_subplot()
-        looks = zip(cycle(_LINES), cycle(_MARKS), strict=False)
+        looks = zip(cycle(COLOURS), cycle(_MARKS), strict=False)
         for (name, shares), (colour, mark) in zip(self.series.items(), looks, strict=False):
             known = [(t, s) for t, s in zip(self.ticks, shares, strict=True) if s is not None]
             at, heights = [tick for tick, _ in known], [share for _, share in known]

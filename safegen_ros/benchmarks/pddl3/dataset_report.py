@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.files import write_atomically, writing
+from safegen_ros.benchmarks.plots import COLOURS, save
+from safegen_ros.datasets.files import writing
 from safegen_ros.datasets.manifest import STATISTICS
 from safegen_ros.datasets.pddl3.rows import SPLITS
 from safegen_ros.datasets.pddl3.statistics import (
@@ -105,7 +105,6 @@ PLOTS = {
 """The plots, one file each, and the label of its axis."""
 
 _PANEL = (5.2, 3.6)  # size of the plot of one domain [inch]
-_COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7')  # told apart by colour-blind readers too
 
 
 def plots_available() -> bool:
@@ -142,11 +141,7 @@ def draw_plots(statistics: Mapping[str, Any], folder: Path) -> list[Path]:
             axes.set_title(domain)
             axes.set_xlabel(label)
             axes.set_ylabel('rows')
-        path = folder / f'{field}.png'
-        picture = BytesIO()
-        figure.savefig(picture, format='png', dpi=100)
-        write_atomically(path, picture.getvalue())
-        paths.append(path)
+        paths.append(save(figure, folder / f'{field}.png', dpi=100))
     return paths
 
 
@@ -154,7 +149,7 @@ def _draw(axes: Any, splits: Mapping[str, Any], field: str) -> None:
     """Stacked bars, a colour for each split."""
     names = _names([found[field] for found in splits.values()])
     below = [0] * len(names)
-    for split, colour in zip(SPLITS, _COLOURS, strict=True):
+    for split, colour in zip(SPLITS, COLOURS, strict=True):
         if split not in splits:
             continue
         heights = [splits[split][field].get(name, 0) for name in names]

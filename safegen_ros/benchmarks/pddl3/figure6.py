@@ -10,8 +10,6 @@ makes; the other comes out of the planning loop with a model.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from safegen_ros.benchmarks.measurement import csv_text
 from safegen_ros.benchmarks.pddl3.dataset_report import plots_available
 from safegen_ros.benchmarks.pddl3.loops import LoopOptions, plan_goal
 from safegen_ros.benchmarks.plots import save
@@ -195,20 +194,18 @@ def _picture(sides: tuple[Side, Side], scene: Scene, path: Path) -> Path:
 
 def _contact_log(sides: tuple[Side, Side]) -> str:
     """A row for each pair of bodies that met in a step."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator='\n')
-    rows.writerow(('plan', 'step', 'action', 'one', 'other', 'force N', 'depth mm', 'expected'))
-    for side in sides:
-        for each in side.rehearsal.contacts:
-            contact = each.contact
-            rows.writerow(
-                (
-                    side.title, each.step + 1, str(side.plan.steps[each.step]),
-                    *(name.strip('<>') for name in contact.pair),
-                    f'{contact.force:.2f}', f'{contact.penetration * 1e3:.3f}', contact.expected,
-                )
-            )  # fmt: skip
-    return text.getvalue()
+    header = ('plan', 'step', 'action', 'one', 'other', 'force N', 'depth mm', 'expected')
+    rows = [
+        (
+            side.title, each.step + 1, str(side.plan.steps[each.step]),
+            *(name.strip('<>') for name in each.contact.pair),
+            f'{each.contact.force:.2f}', f'{each.contact.penetration * 1e3:.3f}',
+            each.contact.expected,
+        )
+        for side in sides
+        for each in side.rehearsal.contacts
+    ]  # fmt: skip
+    return csv_text(header, rows)
 
 
 def _as_dict(side: Side) -> dict[str, Any]:

@@ -65,15 +65,6 @@ class LoopOptions:
     max_attempts: int = 5
     time_budget_s: float = 120.0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            'strategies': list(self.strategies),
-            'feedback': self.feedback,
-            'max_attempts': self.max_attempts,
-            'time_budget_s': self.time_budget_s,
-        }
-
     def __str__(self) -> str:
         drawn = Temperatures(Sampling().temperature)
         return (

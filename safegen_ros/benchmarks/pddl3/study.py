@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ class StudyRecord:
             'problems_of_each_domain': options.most or 'all',
             'models': list(self.models.values()),
             **({'training_rows': rows} if rows else {}),
-            **({'loop': self.loop.as_dict()} if self.loop else {}),
+            **({'loop': asdict(self.loop)} if self.loop else {}),
             'data': [{**source.as_dict(), 'problems': count} for source, count in self.sources],
         }
         measured = tuple({**what, **result.as_dict()} for what, result in self.results)

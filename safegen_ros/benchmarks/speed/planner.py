@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from safegen_ros.benchmarks.measurement import Measurement, Report, csv_text
-from safegen_ros.benchmarks.plots import Chart
+from safegen_ros.benchmarks.plots import Chart, save
 from safegen_ros.benchmarks.speed.jobs import (
     NotifyOutcome,
     OutcomeJournal,
@@ -215,7 +215,7 @@ def measure_figure3(settings: PlannerSettings, folder: Path, notify: NotifyOutco
                 {f'safegen solve --route {route}': found for route, found in shares.items()},
                 {f'{name} in the paper, all sizes': share for name, share in regime.paper.items()},
             )  # fmt: skip
-            chart.figure().savefig(folder / f'figure3-{regime.domain}.png', dpi=120)
+            save(chart.figure(), folder / f'figure3-{regime.domain}.png', dpi=120)
     return Report('figure3', asdict(settings), tuple(measurements))
 
 

@@ -118,7 +118,7 @@ def test_table_4_has_both_networks_and_the_paper(tiny: Path) -> None:
     assert line(found, paper.ALL, 'model', 'untrained').more['attempts'] == 2
     answered = [m['answered'] for m in found.measured]
     assert [sum(a.values()) for a in answered] == [m['total']['success'] for m in found.measured]
-    assert found.conditions['loop']['strategies'] == ['model', 'shield']
+    assert found.conditions['loop']['strategies'] == ('model', 'shield')
     assert (found.name, found.command) == (
         'table4-test_family', 'safegen eval table4 --split test_family',
     )  # fmt: skip
