@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -130,10 +131,7 @@ class StackStatus:
 def show_status(namespace: str, as_json: bool) -> int:
     """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
     status = stack_status(absolute_namespace(namespace))
-    if as_json:
-        print(json.dumps({**asdict(status), 'up': status.up}))
-    else:
-        print('\n'.join(_lines(status)))
+    print(json.dumps({**asdict(status), 'up': status.up}) if as_json else _text(status))
     return EXIT_OK if status.up else EXIT_FAILED
 
 
@@ -159,7 +157,10 @@ def stack_status(namespace: str) -> StackStatus:
         told = listener.wait(LATCHED_S) if states['executor'] else None
         serving = [action for action, node in _ACTIONS.items() if states[node] == 'active']
         untold = goals.wait(serving, LATCHED_S)
-        asked = {name: _asked(commands[name]) for name, state in states.items() if state}
+        asked: dict[str, Any] = {name: None for name, state in states.items() if state}
+        for name in asked:
+            with suppress(SafegenError):  # it does not answer
+                asked[name] = commands[name].ask(LATCHED_S)
         # Planner and executor have listened since they started.
         if not (asked.get('planner') or asked.get('executor')):
             time.sleep(2 * PERIOD_S)
@@ -178,14 +179,6 @@ def stack_status(namespace: str) -> StackStatus:
         sites={name: answer and answer.site for name, answer in asked.items()},
         keys=answer.keys if (answer := asked.get('executor')) else None,
     )
-
-
-def _asked(commands: CommandClient) -> Any:
-    """The site file and the keys that a node reports; None where it does not answer."""
-    try:
-        return commands.ask(LATCHED_S)
-    except SafegenError:
-        return None
 
 
 def _site_lines(status: StackStatus) -> list[str]:
@@ -257,7 +250,7 @@ def _time(stamp: Time) -> str:
     return datetime.fromtimestamp(seconds_of(stamp)).astimezone().isoformat(timespec='milliseconds')
 
 
-def _lines(status: StackStatus) -> list[str]:
+def _text(status: StackStatus) -> str:
     where = f'ROS domain {status.domain}, namespace {status.namespace}'
     lines = [f'{where}: {status.headline}', *(f'  {each}' for each in status.duplicates)]
     for node in status.nodes:
@@ -271,12 +264,10 @@ def _lines(status: StackStatus) -> list[str]:
     else:
         lines.append('stop: not stopped')
     lines += _site_lines(status)
-    for goal in status.goals:
-        lines.append(f'goal of {goal.action}: {goal.status} since {goal.since}, {goal.id}')
-    for action in status.untold:
-        lines.append(f'goals of {action}: not known, as its server does not answer')
+    lines += [f'goal of {g.action}: {g.status} since {g.since}, {g.id}' for g in status.goals]
+    lines += [f'goals of {a}: not known, as its server does not answer' for a in status.untold]
     if not status.goals and not status.untold:
         lines.append('no goal is under way')
     if status.log:
         lines.append(f'log: {status.log}')
-    return lines
+    return '\n'.join(lines)
