@@ -148,10 +148,8 @@ def _mannered(rng: Random, text: str, names: set[str]) -> str:
 def _slipped(rng: Random, word: str) -> str:
     """A word with a letter doubled, left out or in the place of its neighbour."""
     at = rng.randrange(1, len(word) - 1)
-    middle = rng.choice((word[at] * 2, '', word[at + 1] + word[at]))
-    return (
-        word[:at] + middle + word[at + (2 if len(middle) == 2 and middle != word[at] * 2 else 1) :]
-    )
+    before, letter, after, behind = word[:at], word[at], word[at + 1], word[at + 2 :]
+    return before + rng.choice((letter * 2 + after, after, after + letter)) + behind
 
 
 def _written(rng: Random, text: str) -> str:

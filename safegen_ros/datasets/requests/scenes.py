@@ -179,21 +179,16 @@ def _free_world(
     signatures: Mapping[str, Sequence[str]], objects: Mapping[str, Sequence[str]], now: set[Atom]
 ) -> Problem:
     """A problem in which any fact can be made true or false at any time."""
-    actions = []
+    facts, actions = '', ''
     for name, takes in signatures.items():
         terms = ' '.join(f'?{n} - {kind}' for n, kind in enumerate(takes))
         fact = atom_text((name, *(f'?{n}' for n in range(len(takes)))))
-        actions += [
-            f'(:action {verb}-{name} :parameters ({terms}) :precondition (and) :effect {effect})'
-            for verb, effect in (('do', fact), ('undo', f'(not {fact})'))
-        ]
-    facts = ' '.join(
-        atom_text((name, *(f'?{n} - {kind}' for n, kind in enumerate(takes))))
-        for name, takes in signatures.items()
-    )
+        facts += f'({name} {terms})'
+        for verb, effect in (('do', fact), ('undo', f'(not {fact})')):
+            actions += f'(:action {verb}-{name} :parameters ({terms}) :effect {effect})'
     domain = read_domain(
-        f'(define (domain made-up) (:requirements :strips :typing) (:types {" ".join(objects)})'
-        f' (:predicates {facts}) {" ".join(actions)})'
+        '(define (domain made-up) (:requirements :strips :typing)'
+        f'(:types {" ".join(objects)}) (:predicates {facts}) {actions})'
     )
     kinds = {name: kind for kind, names in objects.items() for name in names}
     return Problem('made-up', domain, kinds, frozenset(now), And(()), ())

@@ -12,7 +12,7 @@ from safegen_ros.datasets.requests.phrases import chosen, gerund, of_several, pa
 from safegen_ros.datasets.requests.scenes import AskedFact, RequestScene
 
 _FORMS = ('{0}', '{0}', '{0}', '{0}', '{0}', '{noun} {0}', 'the {noun} {0}')
-_REFERRED = 0.1  # share of the objects that are named by where they are
+_REFERRED = 0.2  # share of the objects that are named by where they are
 _SIDE = re.compile(r'([lr])gripper(\d+)')
 _PASSIVE = re.compile(r'(?!have|let|make|get|see|give)\S+ \{0\}(?! (?:and|it|go|up)\b)')
 

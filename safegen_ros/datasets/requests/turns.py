@@ -24,7 +24,7 @@ class TurnedWishes(Wishes):
             return super().part()
         turns = [
             self._topic, self._topic, self._rest, self._rest, self._same, self._all_but,
-            self._exchanged, self._exchanged, self._as_now, self._where,
+            self._exchanged, self._exchanged, self._as_now,
         ]  # fmt: skip
         if self._scene.blocks:
             turns += [
@@ -73,22 +73,6 @@ class TurnedWishes(Wishes):
         if rng.random() < 0.3:
             return f'{told} {speech.state(fact, words, phrases()["modals"])}'
         return f'{told} {chosen(rng, phrases()["asking"])} {speech.deed(fact, words)}'
-
-    def _where(self) -> str:
-        """A thing that is named by its place, or a place by what is there."""
-        speech, rng = self._speech, self._rng
-        fact = rng.choice([fact for fact in self._scene.facts.values() if fact.takes])
-        atom = self._fitting(fact)
-        if atom is None or len(atom) > 3:
-            return ''
-        words = [speech.name(name) for name in atom[1:]]
-        able = [n for n, name in enumerate(atom[1:]) if speech.described(name)]
-        if not able:
-            return ''
-        place = rng.choice(able)
-        words[place] = speech.described(atom[1 + place])
-        self._want(atom)
-        return self._said(fact, words)
 
     def _rest(self) -> str:
         """Some of a kind, and then the rest of it."""

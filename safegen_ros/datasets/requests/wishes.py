@@ -48,8 +48,8 @@ class Wishes:
         shape = self._rng.random()
         if self._scene.blocks and not self.goal and shape < 0.3:
             return self._tower() if shape < 0.25 else self._spread()
-        if shape > 0.93:
-            return self._swapped()
+        if shape > 0.95 and self._scene.blocks:
+            return self._flipped()
         if shape > 0.75:
             return self._several()
         return self._pair() if shape > 0.6 and self._scene.pairs else self._single()
@@ -75,30 +75,17 @@ class Wishes:
         self._last = atom[1] if fact.takes else ''
         return before + self._speech.wish(fact, words)
 
-    def _swapped(self) -> str:
-        """Two objects each in the place of the other."""
-        rng, scene = self._rng, self._scene
-        fact = rng.choice([*scene.facts.values()])
-        if 'about' in fact.phrases or not fact.takes:
+    def _flipped(self) -> str:
+        """A block and the one on it the other way round."""
+        on, scene = self._scene.facts['on'], self._scene
+        true = [atom for atom in sorted(scene.now) if atom[0] == 'on' and atom[1] not in self._busy]
+        able = [atom for atom in true if self._free(on, ('on', atom[2], atom[1]))]
+        if not able:
             return ''
-        true = sorted(a for a in scene.now if a[0] == fact.name and a[1] not in self._busy)
-        if scene.blocks:
-            able = [a for a in true if fact.name == 'on' and self._free(fact, (a[0], a[2], a[1]))]
-            if not able:
-                return ''
-            name, over, under = rng.choice(able)
-            self._want((name, under, over))
-            called = self._speech.name(over), self._speech.name(under)
-            return str(rng.choice(phrases()['flip'])).format(*called)
-        if 'set0' not in fact.phrases or len(true) < 2:
-            return ''
-        one, other = rng.sample(true, 2)
-        if one[2] == other[2]:
-            return ''
-        self._want((fact.name, one[1], other[2]))
-        self._want((fact.name, other[1], one[2]))
-        called = self._speech.name(one[1]), self._speech.name(other[1])
-        return chosen(rng, phrases()['swap']).format(*called)
+        _, over, under = self._rng.choice(able)
+        self._want(('on', under, over))
+        called = self._speech.name(over), self._speech.name(under)
+        return str(self._rng.choice(phrases()['flip'])).format(*called)
 
     def _fitting(self, fact: AskedFact) -> Atom | None:
         pools = [self._scene.objects.get(kind, []) for kind in fact.takes]
@@ -293,11 +280,8 @@ class Wishes:
         )
         if not table and rng.random() < 0.25:
             table = True
-            below = self._speech.name(some[0])
-            text += rng.choice((
-                f', with {below} on the table', f', {below} standing on the table',
-                f', whereby {below} is to stand on the table', f', and {below} is on the table',
-            ))  # fmt: skip
+            fit = [each for each in phrases()['standing'] if '{0}' in each]
+            text += chosen(rng, fit).format(self._speech.name(some[0]))
         if table:
             self._want(('on-table', some[0]))
         for under, over in pairwise(some):

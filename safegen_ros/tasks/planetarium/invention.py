@@ -15,7 +15,16 @@ from itertools import pairwise
 
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import NounPhrases
-from safegen_ros.pddl.model import AtomFormula, Formula, Problem, subformulas, terms_of
+from safegen_ros.pddl.model import (
+    Atom,
+    AtomFormula,
+    Constraint,
+    Formula,
+    Not,
+    Problem,
+    subformulas,
+    terms_of,
+)
 from safegen_ros.tasks.planetarium.coverage import (
     COUNTS,
     PART,
@@ -36,17 +45,22 @@ _OPEN = re.compile(
     r"stacks?|towers?|piles?|the [a-z]+ (?:that|that's|which|who|currently))\b"
 )
 """Words by which a request can mean objects that it does not name."""
-_RULISH = re.compile(
-    r"n't\b|\b(?:not?|never|ever|nothing|no ?body|none|neither|nor|only|but|before|until|till|"
-    r'unless|after\w*|first|last|later|then|once|twice|order|sequence|prior|earlier|precede\w*|'
-    r'begin|start|always|time|times|throughout|along|while|during|meanwhile|long|moment|point|'
-    r'forever|good|stays?|staying|stayed|remain\w*|keep\w*|kept|leave|leaves|leaving|left|stops?|'
-    r'cease|touch\w*|hands|paws|off|away|out|outside|clear|alone|careful\w*|mind|watch|avoid\w*|'
-    r'refrain\w*|without|forb\w+|prohibit\w*|ban\w*|closed|taboo|limits?|untouched|most|must|may|'
-    r'can|cannot|fragile|broken|glued|loose|permitted|allowed|wait\w*|hold|second|exactly|mine|'
-    r'circumstances|budge\w*|move\w*|disturb\w*|hate|eventually|sometimes?|within|steps?|least)\b'
+_DENIAL = (
+    r"n't\b|\b(?:not?|never|ever|nothing|no ?body|none|neither|nor|without|avoid\w*|refrain\w*|"
+    r'forb\w+|prohibit\w*|ban\w*|closed|limits?|hands|paws|off|away|out|outside|clear|alone|only|'
+    r'untouched|taboo|hate|disaster|touch\w*|stays?|staying|remain\w*|keep\w*|leave\w*|leaving|left|'
+    r'mine|budge\w*|disturb\w*|move\w*)\b'
 )
-"""Words of rules."""
+_LASTING = (
+    r"n't\b|\b(?:not?|never|always|stays?|staying|stayed|remain\w*|keep\w*|kept|leave\w*|leaving|left|"
+    r'times?|throughout|along|while|during|meanwhile|cease|stops?|alone|hands|untouched|together|'
+    r'glued|good|forever|move\w*|touch\w*|careful\w*|apart|separat\w*)\b'
+)
+_ORDER = (
+    r'\b(?:before|after\w*|until|till|unless|first|last|later|then|once|only|order|sequence|prior|'
+    r'earlier|precede\w*|begin|start|wait\w*|long|when|not|second|next|subsequent\w*|done)\b'
+)
+_ONCE = r'\b(?:once|twice|again|second|more|most|good|rest|single|time|repeat\w*|there)\b'
 _NOW = (
     r"(?: (?:that|which|who)(?: (?:is|are|lies?|sits?|stands?)|'s)|'s)?"
     r'(?: (?:now|currently|presently|at present|lying|standing|sitting|waiting))*'
@@ -56,12 +70,22 @@ _CORRECTED = re.compile(
     r'\b(?:sorry|scratch|correction|second thought|wait|instead|rather|nah|actually|i mean|i meant|'
     r'no better|other way round)\b'
 )
-_JOINED = re.compile(r'\b(?:and|or|then|but|with|from|where|than|as|which|that|who|is now|was)\b')
+_JOINED = re.compile(
+    r'\b(?:and|or|then|but|with|from|where|than|as|which|that|who|now|moment|was)\b'
+)
 """Words between two objects by which they do not belong together."""
 _UNWANTED = re.compile(r'\b(?:no|no ?body|no one|nothing|none|neither|hate)\b')
+_DOWN = re.compile(
+    r'\btop[ -](?:down|to (?:the )?bottom)|\bdownwards?\b|\bfrom (?:the top|above)\b'
+)
+_UP = re.compile(
+    r'\bbottom[ -](?:up|to (?:the )?top)|\b(?:upwards?|going up)\b|\bfrom (?:the bottom|below)\b'
+)
 _UNCOUNTED = re.compile(
     r'\b(?:all the|every\w*|each|rest|others?|remaining|left|another|any\w*|more)\b'
 )
+_BOTH = re.compile(r"\b(?:both|them|'em|they|these|those)\b(?! [a-z]*s\b| of\b)")
+"""Words for two objects that are named."""
 _COUNT = rf'both|{"|".join(COUNTS)}'
 
 
@@ -73,8 +97,9 @@ def made_up(request: Request, problem: Problem) -> str:
     if request.start is None:
         return ''
     text = plain_text(request)
-    if problem.constraints and not _RULISH.search(text):
-        return 'it has a constraint, and the request has no rule'
+    for rule in problem.constraints:
+        if not re.search(_rule_words(rule), text):
+            return f'it has a constraint with {rule.operator}, and the request has no such rule'
     things = NounPhrases(problem, lexicon(problem.domain))
     named = {*names_in(text, problem.objects)} | alone(things)
     formulas = [problem.goal, *(each for c in problem.constraints for each in c.arguments)]
@@ -86,7 +111,15 @@ def made_up(request: Request, problem: Problem) -> str:
         _miscounted(text, things)
         or _exchanged_wrongly(text, problem)
         or _misplaced(text, problem, things)
+        or _stacked_wrongly(text, problem, things)
     )
+
+
+def _rule_words(rule: Constraint) -> str:
+    """A pattern of the words that such a rule has in a request."""
+    if rule.operator == 'always':
+        return _DENIAL if isinstance(rule.arguments[0], Not) else _LASTING
+    return {'sometime-before': _ORDER, 'at-most-once': _ONCE}.get(rule.operator, r'\w')
 
 
 def _meant(text: str, things: NounPhrases) -> set[str]:
@@ -113,19 +146,17 @@ def _meant(text: str, things: NounPhrases) -> set[str]:
             meant.update(there.intersection(things.members(things.nouns[found['noun']])))
         return ' '
 
-    def counted(found: re.Match[str]) -> str:
-        """A blank for all of a kind."""
-        meant.update(things.members(things.nouns[found['noun']]))
-        return ' '
-
+    if len({*names_in(text, problem.objects)}) > 1:
+        text = _BOTH.sub(' ', text)
     text = placed.sub(kept, text)
-    text = re.sub(
+    counted = (
         rf'\b(?:all|any|every|each|no|another|either|neither|none|{_COUNT})'
         rf'(?: (?:of|the|its|his|my|our|other|single|last|these|those|remaining|{_COUNT}))* '
-        rf'(?P<noun>{nouns})\b',
-        counted,
-        text,
+        rf'({nouns})\b'
     )
+    for noun in re.findall(counted, text):
+        meant |= {*things.members(things.nouns[noun])}
+    text = re.sub(counted, ' ', text)
     if _OPEN.search(text):
         return {*problem.objects}
     for word, noun in things.nouns.items():
@@ -167,11 +198,9 @@ def _exchanged_wrongly(text: str, problem: Problem) -> str:
         text,
     )
     pair = [name for name in found.groups() if name] if found else []
-    wanted = {
-        (each.predicate, *each.terms)
-        for each in problem.goal_conjuncts()
-        if isinstance(each, AtomFormula)
-    }
+    if any({*pair} <= {*atom} for atom in problem.init):
+        return ''  # one of them is on the other
+    wanted = {*_atoms(problem)}
     for one, other in (pair, pair[::-1]) if len(pair) == 2 else ():
         for atom in problem.init:
             if atom[1:2] != (one,) or len(atom) != 3 or other in atom:
@@ -188,21 +217,37 @@ def _misplaced(text: str, problem: Problem, things: NounPhrases) -> str:
         return ''
     said = {*_placings(text, problem, things)}
     kinds = observed_facts(problem)[1].values()
-    for goal in problem.goal_conjuncts():
-        if not isinstance(goal, AtomFormula) or len(goal.terms) != 2 or goal.terms in said:
+    for fact, thing, place in (each for each in _atoms(problem) if len(each) == 3):
+        if (thing, place) in said:
             continue
-        thing, place = goal.terms
-        alike = next(names for names in kinds if place in names)
+        alike = next((names for names in kinds if place in names), [])
         for where in alike:
-            now = (goal.predicate, thing, where) in problem.init
-            if (thing, where) in said and not now:
+            if (thing, where) in said and (fact, thing, where) not in problem.init:
                 return f'it has {thing!r} with {place!r}, and the request says {where!r}'
-        if (
-            thing in alike
-            and (place, thing) in said
-            and (goal.predicate, place, thing) not in problem.init
-        ):
+        now = (fact, place, thing) in problem.init
+        if thing in alike and (place, thing) in said and not now:
             return f'it has {thing!r} and {place!r} the other way round'
+    return ''
+
+
+def _stacked_wrongly(text: str, problem: Problem, things: NounPhrases) -> str:
+    """The pair of a list 'from top to bottom', or the other way, that the goal does not have."""
+    goal = {each[1:] for each in _atoms(problem)}
+    names, nouns = ('|'.join(map(re.escape, each)) for each in (problem.objects, things.nouns))
+    between = (
+        r'(?:[\s,]|\b(?:and|then|next|comes|the|followed by|'
+        rf'(?:on|below|beneath|under) it|{nouns})\b)+'
+    )
+    listed = re.compile(rf'(?<![\w-])(?:{names})(?:{between}(?:{names})(?![\w-]))+')
+    for sentence in re.split(r'[.;!?\n]', text):
+        down, up = _DOWN.search(sentence), _UP.search(sentence)
+        found = listed.search(sentence)
+        if not found or bool(down) == bool(up):
+            continue
+        run = [*dict.fromkeys(re.findall(rf'(?<![\w-])(?:{names})(?![\w-])', found[0]))]
+        for pair in pairwise(run if down else run[::-1]):
+            if pair not in goal and problem.objects[pair[0]] == problem.objects[pair[1]]:
+                return f'it does not have {pair[0]!r} upon {pair[1]!r}'
     return ''
 
 
@@ -213,16 +258,29 @@ def _placings(text: str, problem: Problem, things: NounPhrases) -> Iterator[tupl
         rf"(?: [a-z']+){{0,5}}? (?:(?P<on>on|onto|upon|atop|in|into|inside|at|to)|"
         rf'under|below|beneath|underneath)(?: (?:top of|the|{nouns}))* '
     )
+    aside = re.compile(
+        r'\b(?:on|onto|upon|in|into|at|to|under|below|beneath|of|from|but|except|for|than|bar|save)'
+        rf'(?: (?:the|{nouns}))* $'
+    )
     for part in PART.split(text):
         found = [*re.finditer(rf'(?<![\w-])(?:{names})(?![\w-])', part)]
         if RULE.search(part) or _UNWANTED.search(part):
             continue
         for one, other in pairwise(found):
+            if aside.search(part[: one.start()]):
+                continue  # where something is, or what is excepted
             between = part[one.end() : other.start()]
             told = behind.fullmatch(between)
             described = re.search(rf'\b(?:{nouns}) [a-z]', between)
             if told and not described and not _JOINED.search(between):
                 yield (one[0], other[0]) if told['on'] else (other[0], one[0])
+
+
+def _atoms(problem: Problem) -> Iterator[Atom]:
+    """The atoms of a goal."""
+    for each in problem.goal_conjuncts():
+        if isinstance(each, AtomFormula):
+            yield each.predicate, *each.terms
 
 
 def _constants(formulas: Iterable[Formula], problem: Problem) -> Iterator[str]:

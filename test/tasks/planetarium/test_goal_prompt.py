@@ -197,7 +197,6 @@ def test_the_rule_of_a_written_request_is_judged(rule: str, became: RequestOutco
         ('blocks', 'b3 on b5, with b3 without anything on it.', '(on b3 b5) (clear b3)', ''),
         ('blocks', 'b3 on b5, without anything landing on b4.', '(on b3 b5)', 'b4'),
         ('spanner', "That gate's been rattling: tighten nut1.", '(tightened nut1)', ''),
-        ('blocks', 'Nobody tidied up: b3 on b5.', '(on b3 b5)', ''),
         ('blocks', 'b3 on b5, and nobody lifts b1', '(on b3 b5)', 'b1'),
         ('blocks', 'b3 on b5, at no point b5 on b2', '(on b3 b5)', 'b2'),
         ('spanner', 'nut1 and nut2 tight, nut1 only once nut2 is', f'{NUTS}', 'only once'),
@@ -222,9 +221,13 @@ def test_a_part_may_be_left_out_where_it_asks_for_nothing(
     ('world', 'text', 'answer', 'made_up'),
     [
         ('spanner', 'Tighten nut2 so it looks fine.', '(tightened nut2) (tightened nut1)', 'nut1'),
-        ('spanner', 'nut2 tight', '(tightened nut2)\n(always (not (at spanner2 gate)))', 'no rule'),
+        (
+            'spanner',
+            'nut2 tight',
+            '(tightened nut2)\n(always (not (at spanner2 gate)))',
+            'no such rule',
+        ),
         ('blocks', 'Have the arm holding b3.', '(holding b3) (on-table b2)', 'b2'),
-        ('blocks', 'Hold the block on b4.', '(holding b5)', ''),
         ('blocks', 'Hold the block that is on b4.', '(holding b5)', ''),
         ('blocks', 'Put the block that is on b4 on b3.', '(on b5 b3) (clear b2)', 'b2'),
         ('ferry', 'Take the cars that are at l1 to l2.', '(at c1 l2) (at c2 l2)', ''),
