@@ -23,7 +23,7 @@ from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError
 
 LARGER: Mapping[str, tuple[Mapping[str, int], ...]] = {
-    'blocksworld': tuple({'blocks': n} for n in (7, 8, 9, 10, 20, 30)),
+    'blocksworld': tuple({'blocks': n} for n in (7, 8, 9, 10, 12, 20, 30)),
     'ferry': tuple({'locations': 5, 'cars': n} for n in range(5, 9)),
     'grippers': tuple({'robots': 2, 'rooms': 4, 'objects': n} for n in range(5, 9)),
     'spanner': tuple({'spanners': n + 1, 'nuts': n, 'locations': 5} for n in range(4, 8)),

@@ -166,7 +166,7 @@ def test_larger_problems_are_told_by_their_size(tiny: Path) -> None:
     options = StudyOptions(BENCH, seed=2, max_new_tokens=2)
     found = studies.larger(load_subject(tiny), options, 1)
     cases = list(dict.fromkeys(e.case for e in found.lines if e.group == 'blocksworld'))
-    assert cases == [f'{count} blocks' for count in (7, 8, 9, 10, 20, 30)]
+    assert cases == [f'{count} blocks' for count in (7, 8, 9, 10, 12, 20, 30)]
     assert all(e.figures.trials == 1 for e in found.lines)
     assert len(found.lines) == 2 * 18
     assert 'drawn from seed 2' in found.facts[1]
