@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import islice
 from typing import ParamSpec, TypeVar, cast
 
@@ -139,9 +140,12 @@ class Reports:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`did you mean 'always'? ` for a word that is nearly a known one, else nothing."""
-    if len(word) > _MAX_NAME:
-        return ''
-    alike = [n for n in islice(known, _MAX_KNOWN) if abs(len(n) - len(word)) <= _MAX_DIFFERENCE]
+    return _suggestion(word, tuple(islice(known, _MAX_KNOWN))) if len(word) <= _MAX_NAME else ''
+
+
+@lru_cache(256)  # a model writes the same wrong name in many plans
+def _suggestion(word: str, known: tuple[str, ...]) -> str:
+    alike = [name for name in known if abs(len(name) - len(word)) <= _MAX_DIFFERENCE]
     close = get_close_matches(word, alike, 1, 0.7)
     return f'did you mean {close[0]!r}? ' if close else ''
 

@@ -10,11 +10,10 @@ guessing, since a prefix of a plan is another plan.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.diagnostics import misplaced, place_of
@@ -65,15 +64,17 @@ class Step(NamedTuple):
         return f'({" ".join((self.action, *self.arguments))})'
 
 
+_T = TypeVar('_T')
+
+_ZERO = Decimal(0)
 _MOST_KNOWN = 1 << 14
 _LONGEST_KNOWN = 100  # characters
 
 
 def forget_lines() -> None:
     """Forgets the lines that were read, so that reading can be measured from the beginning."""
-    _known.cache_clear()
-    _known_lasting.cache_clear()
-    _known_timed.cache_clear()
+    for known in (_LINES, _TIMED_LINES, _STEPS, _STAMPS):
+        known.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def parse_plan(text: str, *, timed: bool = False) -> Plan:
             f'the plan text has {len(text):,} characters, more than the limit of {MAX_PLAN_TEXT:,}',
             cure='send one plan',
         )
-    if timed and (plan := _read_timed_lines(text)):
+    if timed and (plan := _read_timed_lines(text)) is not None:
         return plan
     steps = _read_lines(text)
     if steps:
@@ -157,64 +158,88 @@ def has_durations(text: str) -> bool:
     return not text.lstrip().startswith('[') and _HAS_DURATION.search(text) is not None
 
 
+class _Known(dict[str, _T]):
+    """What a reader makes of short texts; quicker than an `lru_cache`.
+
+    Plans of a task share most of their lines, and looking one up takes a tenth of reading it.
+    """
+
+    def __init__(self, read: Callable[[str], _T]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, text: str) -> _T:
+        found = self._read(text)
+        if len(text) <= _LONGEST_KNOWN:
+            if len(self) >= _MOST_KNOWN:
+                self.clear()
+            self[text] = found
+        return found
+
+
 def _read_lines(text: str) -> tuple[Step, ...]:
     """The steps of a text with one bare step on each line; none when it is anything else."""
-    steps = []
-    for line in text.split('\n'):
-        if line:
-            step = _known(line) if len(line) <= _LONGEST_KNOWN else _line(line)
-            if step is None:
-                return ()
-            steps.append(step)
-    return tuple(steps)
+    try:
+        return tuple(map(_LINES.__getitem__, filter(None, text.split('\n'))))
+    except ValueError:
+        return ()
 
 
 def _read_timed_lines(text: str) -> Plan | None:
     """The plan in a text of lines such as `0.000: (a b) [5.000]`; None for anything else."""
-    steps, times = [], []
-    last = Decimal(0)
-    for line in text.split('\n'):
-        if not line:
-            continue
-        found = _known_timed(line) if len(line) <= _LONGEST_KNOWN else _timed_line(line)
-        if found is None or found[1][0] < last:
-            return None
-        steps.append(found[0])
-        times.append(found[1])
-        last = found[1][0]
+    steps: list[Step] = []
+    times: list[tuple[Decimal, Decimal]] = []
+    last = _ZERO
+    try:
+        for start, step, both in map(_TIMED_LINES.__getitem__, filter(None, text.split('\n'))):
+            if start < last:
+                return None
+            last = start
+            steps.append(step)
+            times.append(both)
+    except ValueError:
+        return None
     return Plan(tuple(steps), tuple(times)) if steps else None
 
 
-def _timed_line(line: str) -> tuple[Step, tuple[Decimal, Decimal]] | None:
-    """The step of a line, and its start and duration."""
+def _line(line: str) -> Step:
+    """The step of a line that is one bare step.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    if not _LINE.fullmatch(line):
+        raise ValueError(line)
+    return _step(line.rstrip()[1:-1])
+
+
+def _timed_line(line: str) -> tuple[Decimal, Step, tuple[Decimal, Decimal]]:
+    """The start of the step of a line, the step, and its start and duration.
+
+    Raises:
+        ValueError: as `_line`.
+    """
     stamp, _, rest = line.partition(':')
-    lasting = _known_lasting(rest) if len(rest) <= _LONGEST_KNOWN else _lasting_line(rest)
-    if lasting is None or not _STAMP.fullmatch(stamp):
-        return None
-    return lasting[0], (Decimal(stamp), lasting[1])
+    (step, duration), start = _STEPS[rest], _STAMPS[stamp]
+    return start, step, (start, duration)
 
 
-_known_timed = lru_cache(_MOST_KNOWN)(_timed_line)
-
-
-def _lasting_line(line: str) -> tuple[Step, Decimal] | None:
+def _lasting(text: str) -> tuple[Step, Decimal]:
     """The step and the duration behind the time of a line."""
-    found = _LASTING.fullmatch(line)
+    found = _LASTING.fullmatch(text)
     if found is None:
-        return None
+        raise ValueError(text)
     return _step(found['step'][1:-1]), Decimal(found['duration'])
 
 
-_known_lasting = lru_cache(_MOST_KNOWN)(_lasting_line)
+def _stamp(text: str) -> Decimal:
+    if not _STAMP.fullmatch(text):
+        raise ValueError(text)
+    return Decimal(text)
 
 
-def _line(line: str) -> Step | None:
-    """The step of a line that is one bare step; None for any other."""
-    return _step(line.rstrip()[1:-1]) if _LINE.fullmatch(line) else None
-
-
-_known = lru_cache(_MOST_KNOWN)(_line)
-"""Plans of a task share most of their lines, and looking one up takes a tenth of reading it."""
+_LINES, _TIMED_LINES = _Known(_line), _Known(_timed_line)
+_STEPS, _STAMPS = _Known(_lasting), _Known(_stamp)
 
 
 def _step(words: str) -> Step:
