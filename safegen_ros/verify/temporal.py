@@ -16,9 +16,8 @@ without the plan, and the goal must hold in the last state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from functools import cached_property
 
 from safegen_ros.pddl.bits import no_tick
 from safegen_ros.pddl.model import Formula, Problem
@@ -57,7 +56,7 @@ class TemporalProof:
             self._places = TimedPlaces(self._places.problem)
         self._places.tidy()
         run = _Run(self._places, plan)
-        if unreadable := not_a_step(plan, run.known):
+        if run.known < len(plan.steps) and (unreadable := not_a_step(plan, run.known)):
             return unreadable
         try:
             run.prepare()
@@ -69,14 +68,18 @@ class TemporalProof:
 class _Run(TimedWalk):
     """One plan, and the facts for its verdict."""
 
+    _broken: Mapping[int, int] = {}
+
     def verdict(self) -> Verdict:
         """The verdict; the earliest failure decides, as in `validator`."""
         try:
             self.follow()
         except CannotFollow as refused:
+            self._broken = self._find_broken()
             return self._unsafe() if self._broken else self._inapplicable(refused)
         last, end = len(self.trail) - 1, self.trail[-1]
         if not end.good:
+            self._broken = self._find_broken()
             if any(state < last for state in self._broken.values()):
                 return self._unsafe(ended=True)
             unmet = [(each, told) for each, told, test in self.places.goals if not test(end.state)]
@@ -85,14 +88,14 @@ class _Run(TimedWalk):
             if self.places.monitors.unsatisfied(end.standing):
                 return self._unsafe(ended=True)
             end.good = True
-        if not all(each.satisfied for each in self.clocks):
+        if self.clocks and not all(each.satisfied for each in self.clocks):
+            self._broken = self._find_broken()
             return self._unsafe(ended=True)
         return self._proved()
 
-    @cached_property
-    def _broken(self) -> dict[int, int]:
+    def _find_broken(self) -> dict[int, int]:
         """The broken constraints in the order in which they broke, each with the state."""
-        found = dict(self.late)
+        found = self.late.copy()
         monitors, seen = self.places.monitors, 0
         if monitors.broken(self.trail[-1].standing):
             for state, place in enumerate(self.trail):
@@ -114,8 +117,11 @@ class _Run(TimedWalk):
         return min((index for _, index, _ in made if index >= 0), default=-1)
 
     def _fraction(self) -> float:
-        held = [test(self.trail[-1].state) for _, _, test in self.places.goals]
-        return sum(held) / len(held) if held else 1.0
+        place = self.trail[-1]
+        if place.fraction < 0:
+            held = [test(place.state) for _, _, test in self.places.goals]
+            place.fraction = sum(held) / len(held) if held else 1.0
+        return place.fraction
 
     def _report(self, number: int, state: int | None = None) -> BrokenConstraint:
         """The verdict on a constraint that is broken in a state, or open at the end."""
@@ -141,11 +147,11 @@ class _Run(TimedWalk):
         first = found[0].state
         now = [str(each) for each in found if each.state == first]
         index = -1
-        if self._broken and len(self.plan):
+        if self._broken and len(self.plan.steps):
             index = self._maker(first) if first else 0
         return Verdict(
             Category.SAFETY_VIOLATION, f'{self.moment(first)}: {joined(now, "; ")}',
-            index, len(self.plan), self._fraction(), tuple(found), (), first,
+            index, len(self.plan.steps), self._fraction(), tuple(found), (), first,
         )  # fmt: skip
 
     def _open(self) -> list[int]:
@@ -159,7 +165,7 @@ class _Run(TimedWalk):
 
     def _inapplicable(self, refused: CannotFollow) -> Verdict:
         return Verdict(
-            Category.PRECONDITION_VIOLATION, str(refused), refused.index, len(self.plan),
+            Category.PRECONDITION_VIOLATION, str(refused), refused.index, len(self.plan.steps),
             self._fraction(), (), refused.missing, len(self.trail) - 1,
         )  # fmt: skip
 
@@ -173,7 +179,7 @@ class _Run(TimedWalk):
             Category.GOAL_NOT_SATISFIED,
             f'the plan ends {self.moment()} without {joined(goals, " and ")}'
             f'{self._numbers([formula for formula, _ in unmet], last)}{extra}',
-            -1, len(self.plan), self._fraction(), tuple(found), goals, last,
+            -1, len(self.plan.steps), self._fraction(), tuple(found), goals, last,
         )  # fmt: skip
 
     def _proved(self) -> Verdict:
@@ -181,7 +187,7 @@ class _Run(TimedWalk):
         asked = 'every constraint is satisfied' if problem.constraints else 'no constraint is set'
         ends = [EXACT.add(*times) for times in self.plan.times[-1 if self.single else 0 :]]
         end = seconds_text(max(ends, default=Decimal(0)))
-        reason = f'all {len(self.plan)} steps can be done in {end} s, the goal holds, {asked}'
+        reason = f'all {len(self.plan.steps)} steps can be done in {end} s, the goal holds, {asked}'
         if problem.notes:
             reason += f'; note: {joined(problem.notes, "; ")}'
-        return Verdict(Category.SUCCESS, reason, -1, len(self.plan), 1.0)
+        return Verdict(Category.SUCCESS, reason, -1, len(self.plan.steps), 1.0)

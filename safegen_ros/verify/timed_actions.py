@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
@@ -392,6 +393,7 @@ def decimal_of(value: Number) -> Decimal:
     return found.quantize(_DIGITS, ROUND_HALF_EVEN)
 
 
+@lru_cache(1 << 12)
 def seconds_text(value: Number | Decimal) -> str:
     """A time for a message [s]."""
     return f'{(value if isinstance(value, Decimal) else decimal_of(value)).normalize():f}'

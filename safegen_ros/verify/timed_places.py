@@ -27,7 +27,7 @@ _MOST_KEPT = 8192  # places, moves between them, and steps with durations
 _MOST_VALUES = 50_000  # tuples of numbers; some tens of megabytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # never changed; see `GroundAction`
 class TimedHappening:
     """The start or the end of a step, a step that takes no time, or the literals of a time.
 
@@ -63,7 +63,7 @@ Move = TimedHappening | tuple[TimedHappening, ...]
 class TimedPlace:
     """A state with where the automata stand and which steps run, and the places that follow it."""
 
-    __slots__ = ('after', 'good', 'held', 'lasting', 'standing', 'state', 'through')
+    __slots__ = ('after', 'fraction', 'good', 'held', 'lasting', 'standing', 'state', 'through')
 
     def __init__(
         self, state: int, standing: Standing, lasting: tuple[TimedHappening, ...], held: bool
@@ -72,6 +72,7 @@ class TimedPlace:
         self.standing = standing  # of the constraints without times
         self.lasting = lasting  # the starts of the steps that run
         self.good = False  # whether goal and constraints without times are known to hold here
+        self.fraction = -1.0  # of the goal's conjuncts that hold; -1 until asked for
         self.held = held  # whether what they ask for all the time holds here
         self.after: dict[Move, TimedPlace] = {}
         # What a whole step of some duration leads to, if nothing happens beside it.
@@ -134,7 +135,7 @@ class TimedPlaces:
         if found is None:
             constraint = self.problem.constraints[number]
             watching: list[Clocked | ConstraintMonitor] = [*self._clocks, *self.monitors.monitors]
-            reason = next(each.explain() for each in watching if each.constraint == constraint)
+            reason = next(each.explain() for each in watching if each.constraint is constraint)
             found = self._told[number] = constraint_text(constraint), reason
         return found
 

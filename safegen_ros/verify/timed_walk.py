@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from decimal import Decimal
+from decimal import Decimal, getcontext, setcontext
 from fractions import Fraction
 from operator import itemgetter
 from typing import NoReturn
@@ -56,15 +56,21 @@ class TimedWalk:
             self._follow_known()
 
     def _follow_known(self) -> None:
-        place, trail, due, count, add = self.trail[0], self.trail, self._due, 0, EXACT.add
-        for step, (start, duration) in zip(self.plan.steps, self.plan.times, strict=False):
-            known = place.through.get((step, duration))
-            if known is None or start < due:
-                break
-            middle, place, lasting = known
-            trail += middle, place
-            due = add(start, lasting)
-            count += 1
+        """Follows the first steps as far as other plans took them from the same places."""
+        place, trail, due, count = self.trail[0], self.trail, self._due, 0
+        context = getcontext()
+        setcontext(EXACT)  # for `+`, which takes a third of the time of `EXACT.add`
+        try:
+            for step, (start, duration) in zip(self.plan.steps, self.plan.times, strict=False):
+                known = place.through.get((step, duration))
+                if known is None or start < due:
+                    break
+                middle, place, lasting = known
+                trail += middle, place
+                due = start + lasting
+                count += 1
+        finally:
+            setcontext(context)
         self.known, self._due = count, due
 
     def prepare(self) -> None:
@@ -74,6 +80,8 @@ class TimedWalk:
             CannotFollow: a step has no duration, or starts while it runs.
         """
         plan, places, written = self.plan, self.places, bool(self.plan.times)
+        if self.single and self.known == len(plan.steps):
+            return
         self.plan = plan = places.actions.timed(plan)
         durative = places.problem.domain.durative
         self.single = self.single and self._follow_each_other(durative)
@@ -121,8 +129,12 @@ class TimedWalk:
         """What made a state, s1 or a later one."""
         if not self.single:
             return self._made[state - 1]
-        index, which = divmod(state - 1, 2)
-        return [list(self._happenings(index))[which]]
+        index, ended = divmod(state - 1, 2)
+        step, (start, duration) = self.plan.steps[index], self.plan.times[index]
+        begin = self.places.begin(step, duration)
+        if not ended:
+            return [(start, index, begin)]
+        return [(EXACT.add(start, duration), index, self.places.end(step, begin))]
 
     def follow(self) -> None:
         """Lets each state last until the next moment, and then applies its happenings.
@@ -151,13 +163,18 @@ class TimedWalk:
 
     def _follow_each_other(self, durative: Container[str]) -> bool:
         """Whether each step takes some time and ends `EPSILON` before the next one starts."""
-        add, due, first = EXACT.add, self._due, self.known
-        for step, (start, duration) in zip(
-            self.plan.steps[first:], self.plan.times[first:], strict=True
-        ):
-            if start < due or not duration or step.action not in durative:
-                return False
-            due = add(start, add(duration, EPSILON))
+        due, first = self._due, self.known
+        context = getcontext()
+        setcontext(EXACT)
+        try:
+            for step, (start, duration) in zip(
+                self.plan.steps[first:], self.plan.times[first:], strict=True
+            ):
+                if start < due or not duration or step.action not in durative:
+                    return False
+                due = start + duration + EPSILON
+        finally:
+            setcontext(context)
         return True
 
     def _follow_moments(self) -> None:
@@ -230,7 +247,10 @@ class TimedWalk:
         raise AssertionError('a place that does not hold has a step to blame')
 
     def _refuse(self, action: GroundAction, index: int, needs: str) -> NoReturn:
-        missing, numbers = self.places.actions.missing(action, self.trail[-1].state)
+        place = self.trail[-1]
+        if self.late or self.places.monitors.broken(place.standing):
+            raise CannotFollow(index, 'a constraint is broken')  # which is what the verdict says
+        missing, numbers = self.places.actions.missing(action, place.state)
         what = joined(missing, ' and ') or 'other numbers'
         reason = f'{needs} {what}, which does not hold {self.moment()}'
         raise CannotFollow(index, f'{reason}: {numbers}' if numbers else reason, missing)
@@ -320,7 +340,9 @@ class TimedWalk:
         if not state:
             return 'in the initial state'
         together = self.moment_of(state)
-        names = joined(list(map(self._told, together)), ' and ')
+        names = self._told(together[0])
+        if len(together) > 1:
+            names = joined(list(map(self._told, together)), ' and ')
         return f'from {seconds_text(together[0][0])} s on, after {names}'
 
 
