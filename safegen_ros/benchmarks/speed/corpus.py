@@ -17,8 +17,20 @@ from random import Random
 from safegen_ros.benchmarks.measurement import Measurement, Notify, resident_bytes, timed
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.flatten import flatten
-from safegen_ros.pddl.model import Action, DurativeAction, Moment, Problem, conjuncts
+from safegen_ros.pddl.model import (
+    Action,
+    And,
+    AtomFormula,
+    Comparison,
+    Constraint,
+    DurativeAction,
+    Moment,
+    NumericEffect,
+    Problem,
+    conjuncts,
+)
 from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
@@ -30,6 +42,7 @@ from safegen_ros.verify.validator import Validator
 
 _DETOUR = 3  # steps at random, at most, before the rest of the plan is searched for
 _SEARCH_S = 5.0
+_BATTERY = 16
 _DRAWS = 30  # per wanted plan, before a problem is taken to have no more
 
 
@@ -79,6 +92,26 @@ def over_time(case: Case) -> Case:
     problem = replace(problem, domain=domain, constraints=untimed)
     plans = tuple(_with_times(plan, problem) for plan in case.plans if plan.startswith('('))
     return Case(case.domain, domain_text(domain), problem_text(problem), problem, plans)
+
+
+def with_numbers(case: Case) -> Case:
+    """The same with a battery that every action drains and no plan may empty."""
+    problem, battery = case.problem, AtomFormula('battery', ())
+    actions = {}
+    for number, each in enumerate(problem.domain.actions.values()):
+        need = Decimal(1 + number % 3)
+        enough = And((*conjuncts(each.precondition), Comparison('>=', battery, need)))
+        drain = NumericEffect((), And(()), 'decrease', battery, need)
+        actions[each.name] = replace(each, precondition=enough, numeric=(*each.numeric, drain))
+    functions = {**problem.domain.functions, 'battery': ()}
+    domain = domain_text(replace(problem.domain, actions=actions, functions=functions))
+    left = Constraint('always', (Comparison('>=', battery, Decimal(1)),))
+    constraints, values = (*problem.constraints, left), {**problem.values, ('battery',): _BATTERY}
+    text = problem_text(
+        replace(problem, domain=read_domain(domain), constraints=constraints, values=values)
+    )
+    plans = tuple(plan for plan in case.plans if plan.startswith('('))
+    return Case(case.domain, domain, text, read_problem(text, read_domain(domain)), plans)
 
 
 def _lasting(action: Action, seconds: int) -> DurativeAction:

@@ -30,6 +30,7 @@ from safegen_ros.benchmarks.speed.corpus import (
     memory,
     over_time,
     queries,
+    with_numbers,
 )
 from safegen_ros.pddl.plan import Plan, forget_lines, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -43,6 +44,7 @@ UP_MISSING = 'unified-planning is not installed here: pip install unified-planni
 LEAST_VAL_RATIO = 150.0
 LEAST_UP_RATIO = 200.0
 LEAST_TIMED_RATIO = 100.0
+LEAST_NUMERIC_RATIO = 100.0
 
 KEPT = 'a plan text'
 READ = 'a plan that is read already'
@@ -53,6 +55,8 @@ VAL_BRIEF = 'VAL -v -a, one process per plan'
 UP = 'unified-planning, SequentialPlanValidator'
 TIMED = 'a plan text over time'
 VAL_TIMED = 'VAL -v -t 0.001, one process per plan over time'
+NUMERIC = 'a plan text with numbers'
+VAL_NUMERIC = 'VAL -v, one process per plan with numbers'
 
 _NOTES = {
     KEPT: 'the validator has judged as many other plans of the same problem, and not these',
@@ -64,6 +68,8 @@ _NOTES = {
     UP: 'the problem is read already, without its constraints, which it cannot judge',
     TIMED: 'the same plans and problems, with actions that take time',
     VAL_TIMED: 'likewise',
+    NUMERIC: 'the same plans and problems, with a battery that every action drains',
+    VAL_NUMERIC: 'likewise',
 }
 
 _ROUNDS = 3  # the median counts
@@ -107,8 +113,10 @@ def _details(cases: Sequence[Case]) -> dict[str, object]:
 def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> list[Measurement]:
     """Time per plan of the three validators, and the ratios."""
     timed_warm, timed_judged = list(map(over_time, warm)), list(map(over_time, judged))
+    numeric_warm, numeric_judged = list(map(with_numbers, warm)), list(map(with_numbers, judged))
     counts = dict.fromkeys(_NOTES, sum(len(case.plans) for case in judged))
-    counts |= dict.fromkeys((TIMED, VAL_TIMED), sum(len(case.plans) for case in timed_judged))
+    steps = sum(len(case.plans) for case in timed_judged)  # no texts that are not plans
+    counts |= dict.fromkeys((TIMED, VAL_TIMED, NUMERIC, VAL_NUMERIC), steps)
     rounds: dict[str, list[float]] = {name: [] for name in _NOTES}
     for _ in range(_ROUNDS):  # all in turn, so that a slow moment of the machine meets them all
         seconds: dict[str, float | None] = {
@@ -121,6 +129,8 @@ def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> lis
             UP: up_seconds(judged, notify),
             TIMED: _passes(lambda: _kept(timed_warm, timed_judged)),
             VAL_TIMED: val_seconds(timed_judged, ('-v', '-t', '0.001'), notify),
+            NUMERIC: _passes(lambda: _kept(numeric_warm, numeric_judged)),
+            VAL_NUMERIC: val_seconds(numeric_judged, ('-v',), notify),
         }
         for name, value in seconds.items():
             if value is not None:
@@ -128,21 +138,27 @@ def _speeds(warm: Sequence[Case], judged: Sequence[Case], notify: Notify) -> lis
     found = {name: statistics.median(values) for name, values in rounds.items() if values}
     ratios = [
         Measurement(
-            f'{name} / {ours}',
-            found[name] / found[ours] if name in found else None,
-            'x',
-            target,
-            note='' if name in found else UP_MISSING,
+            f'{name} / {ours}', unit='x', target=target, **_ratio(rounds[name], rounds[ours])
         )
         for name, ours, target in (
             (VAL, KEPT, LEAST_VAL_RATIO),
             (VAL_BRIEF, KEPT, None),
             (UP, KEPT, LEAST_UP_RATIO),
             (VAL_TIMED, TIMED, LEAST_TIMED_RATIO),
+            (VAL_NUMERIC, NUMERIC, LEAST_NUMERIC_RATIO),
         )
     ]
     times = [Measurement(name, found[name], 'us', note=_NOTES[name]) for name in found]
     return [*times, *ratios]
+
+
+def _ratio(others: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
+    """The median of the ratios of the rounds, with the least and the greatest."""
+    found = [other / our for other, our in zip(others, ours, strict=False)]
+    if not found:
+        return {'value': None, 'note': UP_MISSING}
+    note = f'{min(found):.0f} to {max(found):.0f} in {len(found)} rounds'
+    return {'value': statistics.median(found), 'note': note}
 
 
 def _passes(prepare: Callable[[], _Work]) -> float:

@@ -41,6 +41,13 @@ def test_the_texts_of_a_case_are_its_problem(cases: list[Case]) -> None:
         assert task.problem.init == case.problem.init
 
 
+def test_plans_that_drain_a_battery_succeed_and_fail_by_it(cases: list[Case]) -> None:
+    drained = [corpus.with_numbers(case) for case in cases]
+    reasons = [verify(case.problem, plan).reason for case in drained for plan in case.plans]
+    assert any('the goal holds' in reason for reason in reasons)
+    assert any('battery' in reason for reason in reasons)
+
+
 def test_a_seed_gives_the_same_corpus(cases: list[Case]) -> None:
     assert draw_cases(1, 6, 3, silent) == draw_cases(1, 6, 3, silent)
     assert draw_cases(1, 6, 4, silent)[0].plans != draw_cases(1, 6, 3, silent)[0].plans
