@@ -267,6 +267,7 @@ def test_there_are_recipes() -> None:
         'mini-mix2',
         'mini-mix3',
         'mini-mix4',
+        'mini-mix5',
         'mini-more',
         'mini-smoke',
         'qwen2.5-0.5b-sft',

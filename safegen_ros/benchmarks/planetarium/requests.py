@@ -4,19 +4,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
 from safegen_ros.datasets.files import DatasetError, read_lines
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.model import AtomFormula, Domain, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.tasks.planetarium.equivalence import ground_rules
 from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import TranslationStyle
@@ -90,19 +91,16 @@ def understood(
     if isinstance(found, Question):
         return RequestOutcome.ASKED_BACK, ' '.join(found.text.split())
     goal = set(_atoms(found.problem.goal_conjuncts()))
-    meant = [_rules(_ruled(asked.start, rule, request.domain)) for rule in asked.rules] or [[]]
-    right = goal == asked.goal and _rules(found.problem) in meant
+    table = AtomTable(found.problem)
+    ways = [_ruled(asked.start, rule, request.domain) for rule in asked.rules]
+    meant = [ground_rules(way, table) for way in ways or [replace(found.problem, constraints=())]]
+    right = goal == asked.goal and ground_rules(found.problem, table) in meant
     meaning = ' '.join([*sorted(goal), *map(constraint_text, found.problem.constraints)])
     return RequestOutcome.RIGHT if right else RequestOutcome.WRONG, meaning
 
 
 def _ruled(start: str, rule: str, domain: Domain) -> Problem:
     return read_problem(f'{start.rstrip()[:-1]}(:constraints {rule}))', domain, '<rule>')
-
-
-def _rules(problem: Problem) -> list[str]:
-    """Its rules, whatever their variables are called."""
-    return sorted(re.sub(r'\?[\w-]+', '?', constraint_text(rule)) for rule in problem.constraints)
 
 
 def _atoms(goal: Sequence[object]) -> Iterator[str]:

@@ -19,8 +19,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.pddl.bits import AtomTable, Condition, condition, join
 from safegen_ros.pddl.formulas import substitute
-from safegen_ros.pddl.model import And, Constraint, Formula, Not, Or, Problem
+from safegen_ros.pddl.model import And, Not, Or, Problem
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
@@ -270,7 +271,7 @@ def _published(pair: ProblemPair, placeholder: bool) -> ProblemComparison:
 def _constrained(
     pair: ProblemPair, found: ProblemComparison, placeholder: bool
 ) -> ProblemComparison:
-    """The comparison with the trajectory constraints, which are compared as they are written.
+    """The comparison with the trajectory constraints, which are compared as ground formulas.
 
     Constraints leave fewer goal states to be reached, so results without them hold only where they
     are the same.
@@ -283,17 +284,30 @@ def _constrained(
         if all(literals_of(problem.goal) is not None for problem in pair.problems):
             known = (each.known for each in pair.specifications)
             candidates += islice(pair.whole(*known), _MOST_BIJECTIONS)
-        wanted = {_plain(constraint) for constraint in other.constraints}
+        table = AtomTable(other)
+        wanted = ground_rules(other, table)
         for names in candidates:
-            if {_plain(constraint, names) for constraint in one.constraints} == wanted:
+            if ground_rules(one, table, names) == wanted:
                 return replace(found, objects=names)
-    reason = 'trajectory constraints are compared as they are written, and they differ'
+    reason = 'trajectory constraints are compared as ground formulas, and they differ'
     return ProblemComparison(Equivalence.UNKNOWN, reason, found.objects)
 
 
-def _plain(
-    constraint: Constraint, names: Mapping[str, str] = _NOTHING
-) -> tuple[str, tuple[int, ...], tuple[Formula, ...]]:
-    """A constraint with its objects renamed, without where it was written."""
-    arguments = tuple(substitute(formula, names) for formula in constraint.arguments)
-    return constraint.operator, constraint.times, arguments
+def ground_rules(
+    problem: Problem, table: AtomTable, names: Mapping[str, str] = _NOTHING
+) -> frozenset[tuple[object, ...]]:
+    """The constraints over the bits of a table, so that most ways to write a rule are the same.
+
+    Args:
+        table: of a problem with the same objects.
+        names: from the objects of `problem` to those of the table.
+    """
+    always: list[Condition] = []
+    found: set[tuple[object, ...]] = set()
+    for rule in problem.constraints:
+        parts = [condition(substitute(formula, names), table) for formula in rule.arguments]
+        if rule.operator == 'always':
+            always += parts
+        else:
+            found.add((rule.operator, rule.times, rule.exact, *parts))
+    return frozenset({*found, ('always', join(always, conjunctive=True))})

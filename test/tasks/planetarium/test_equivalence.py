@@ -129,6 +129,19 @@ def test_no_time_means_unknown() -> None:
     assert 'time limit' in found.reason
 
 
+def test_a_rule_is_the_same_in_other_words() -> None:
+    ways = [
+        '(always (forall (?x) (not (on ?x a))))',
+        '(always (not (exists (?y) (on ?y a))))',
+        '(and (always (not (on a a))) (always (not (or (on b a) (on c a)))))',
+    ]
+    made = [blocks('(on a b)', rest=f'(:constraints {way})') for way in ways]
+    weaker = blocks('(on a b)', rest='(:constraints (always (not (on b a))))')
+    for other in made:
+        assert compare(made[0], other, named=True).equivalent
+        assert not compare(weaker, other, named=True).equivalent
+
+
 def test_trajectory_constraints_must_be_the_same_under_one_bijection() -> None:
     one = blocks('(on a b)', rest='(:constraints (always (not (on c a))))')
     same = blocks('(on b c)', rest='(:constraints (always (not (on a b))))')

@@ -281,8 +281,12 @@ def accepted(asked: WrittenRequest) -> bool:
     return False
 
 
+_BLIND = ('auditor', 'dispatcher', 'student')  # not read for the program
+
+
 def test_what_is_meant_is_accepted() -> None:
-    every = [asked for file in sorted(DATA.glob('*.jsonl')) for asked in written_requests(file)]
+    files = [file for file in sorted(DATA.glob('*.jsonl')) if file.stem not in _BLIND]
+    every = [asked for file in files for asked in written_requests(file)]
     assert len([asked.text for asked in every if not accepted(asked)]) <= 2
 
 
