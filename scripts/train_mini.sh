@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, four more supervised
+# Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, five more supervised
 # runs. After a kill the same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -33,4 +33,8 @@ model sft mini-mix2 mini-mix2
 model sft mini-mix3 mini-mix3
 dataset runs/mini-mix4-data mini-mix4
 model sft mini-mix4 mini-mix4
-.venv/bin/python scripts/ship_model.py --sft runs/mini-mix4 --out models/safegen-mini
+mkdir -p runs/mini-mix5-data
+(awk 'NR % 2' runs/mini-mix2-data/train.jsonl; cat runs/mini-mix4-data/train.jsonl) > runs/mini-mix5-data/train.jsonl
+cat runs/mini-mix2-data/test.jsonl runs/mini-mix4-data/test.jsonl > runs/mini-mix5-data/test.jsonl
+model sft mini-mix5 mini-mix5
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix5 --out models/safegen-mini
