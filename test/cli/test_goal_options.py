@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from safegen_msgs import msg
 from safegen_msgs.action import PlanTask, RunTask
 from safegen_ros.cli.goal_verbs import takes_goal_options
 from safegen_ros.cli.main import load_verb
@@ -30,7 +29,7 @@ def test_each_option_is_in_a_message_under_its_own_name() -> None:
     assert set(OTHER) == {each.name for each in fields(Options)}
     options, carried = Options(**OTHER), set()
     for goal in (RunTask.Goal(), PlanTask.Goal()):
-        _planning_goal(goal, msg.Task(problem='x'), options)
+        _planning_goal(goal, 'x', '', options, '')
         assert goal.task.problem == 'x'
         for name, value in OTHER.items():
             field = name.removesuffix('_s')

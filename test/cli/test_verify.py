@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from safegen_ros.cli import demo
 from safegen_ros.cli.main import app
 from safegen_ros.goals.request import GoalRequest
+from safegen_ros.ros import stack_state
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import second_opinion
@@ -159,6 +160,7 @@ def test_run_takes_domain_and_problem_in_either_order(
         return 0
 
     monkeypatch.setattr(demo, 'run_goal', run_goal)
+    monkeypatch.setattr(stack_state, 'require_stack', lambda namespace: None)
     domain = tmp_path / 'd.pddl'
     domain.write_text(builtin_domain_text('blocksworld'))
     for files in ((domain, EXAMPLE), (EXAMPLE, domain)):

@@ -61,6 +61,16 @@ _ORDER = (
     r'earlier|precede\w*|begin|start|wait\w*|long|when|not|second|next|subsequent\w*|done)\b'
 )
 _ONCE = r'\b(?:once|twice|again|second|more|most|good|rest|single|time|repeat\w*|there)\b'
+_OTHER = '|'.join(
+    (
+        _DENIAL,
+        _LASTING,
+        _ORDER,
+        _ONCE,
+        r'\b(?:some\w*|point|stage|moment|within|in time|seconds?|steps?|minutes?|way|visit\w*|'
+        r'pass\w*|via|through|must|have|has|had|need\w*|least|end|finally|by)\b',
+    )
+)
 _NOW = (
     r"(?: (?:that|which|who)(?: (?:is|are|lies?|sits?|stands?)|'s)|'s)?"
     r'(?: (?:now|currently|presently|at present|lying|standing|sitting|waiting))*'
@@ -119,7 +129,7 @@ def _rule_words(rule: Constraint) -> str:
     """A pattern of the words that such a rule has in a request."""
     if rule.operator == 'always':
         return _DENIAL if isinstance(rule.arguments[0], Not) else _LASTING
-    return {'sometime-before': _ORDER, 'at-most-once': _ONCE}.get(rule.operator, r'\w')
+    return {'sometime-before': _ORDER, 'at-most-once': _ONCE}.get(rule.operator, _OTHER)
 
 
 def _meant(text: str, things: NounPhrases) -> set[str]:
