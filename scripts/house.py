@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(582, 400),
-    'source lines': Limit(114_112, 76_000),
+    'source lines': Limit(114_256, 76_000),
     'test files': Limit(385),
-    'test lines': Limit(63_806, 42_000),
+    'test lines': Limit(63_810, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

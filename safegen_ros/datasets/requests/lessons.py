@@ -112,8 +112,11 @@ def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], l
         told, rule = next((each for each in tried if each[1] and each[1] not in said), ('', ''))
         if not rule:
             continue
-        if not said and rng.random() < 0.2:
+        if not said and not rule.startswith('(at') and rng.random() < 0.2:
             text = told + rng.choice(phrases()['rule-first']) + text
+        elif len(parts) > 1 and not said and text.startswith(parts[0]) and rng.random() < 0.2:
+            joint = rng.choice(phrases()['rule-joints'])
+            text = parts[0] + joint + told + text[len(parts[0]) :]
         else:
             text += rng.choice(phrases()['rule-joints']) + told
         said[rule] = None
@@ -122,8 +125,11 @@ def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], l
     if rng.random() < _TRAILS:
         text += chosen(rng, phrases()['trails'])
     names = {name for each in scene.objects.values() for name in each}
-    if rng.random() < _ASIDES:
-        told = chosen(rng, phrases()['asides-about']).format(speech.name(rng.choice(sorted(names))))
+    spare = [
+        n for n in sorted(names) if not any(n in a for a in wishes.goal) and n not in ' '.join(said)
+    ]
+    if spare and rng.random() < _ASIDES:
+        told = chosen(rng, phrases()['asides-about']).format(speech.name(rng.choice(spare)))
         text = (
             f'{told} , {text}' if rng.random() < 0.2 else f'{text}{rng.choice((", ", ". "))}{told}'
         )

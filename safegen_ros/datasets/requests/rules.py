@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from safegen_ros.datasets.requests.phrases import chosen, gerund, phrases
@@ -34,7 +35,7 @@ class SpokenRules:
         rng = self._rng
         if rng.random() < _TURNED:
             turns = [self._reasoned, self._reasoned, self._firm, self._no_kind, self._until]
-            turns += [*turns, self._for_good]
+            turns += [*turns, self._for_good, self._within]
             told, rule = rng.choice(turns)()
         else:
             told, rule = self._plain()
@@ -114,6 +115,8 @@ class SpokenRules:
             told = self._never(self._speech.deed(fact, [anything, where]))
         else:
             nothing = rng.choice(phrases()['nothing']).replace('KIND', noun)
+            states = [each for each in fact.phrases['states'] if each.startswith('{0}')]
+            fact = replace(fact, phrases={**fact.phrases, 'states': states})
             told = self._speech.state(fact, [nothing, where], phrases()['nothing-may'])
         return told, self._never_text((fact.name, '', place), fact.takes, (0,))
 
@@ -178,10 +181,11 @@ class SpokenRules:
         ruled = rng.choice(scene.ruled)
         takes = scene.facts[ruled['fact']].takes
         late = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
-        if late in scene.now or late in self._wishes.goal:
+        mover = ruled.get('mover')
+        same = mover is not None and late[1 + mover] == (*early, '')[1]
+        if same or late in scene.now or late in self._wishes.goal:
             return _NONE
         words = self._names(late)
-        mover = ruled.get('mover')
         if mover is not None and rng.random() < 0.5:
             told = chosen(rng, phrases()['until'])
             told = told.format(words[mover], **self._early(early))
@@ -200,6 +204,9 @@ class SpokenRules:
                 fact, self._names(early), [('is', ''), ('is', ''), ('has been', '')]
             ),
             'm0': speech.state(fact, self._names(early), [('must be', ''), ('has to be', '')]),
+            'n0': speech.state(
+                fact, self._names(early), [('is not', ''), ("isn't", ''), ('is not yet', '')]
+            ),
             'd0': speech.deed(fact, self._names(early)),
         }
 
@@ -220,6 +227,7 @@ class SpokenRules:
             and atom not in now
             and atom[0] != 'clear'
             and facts[atom[0]].phrases.get('about', 1) == 1
+            and (len(atom) == 3 or atom[0] == 'on-table')
         ]
         if not able:
             return _NONE
@@ -227,6 +235,16 @@ class SpokenRules:
         told = chosen(self._rng, phrases()['for-good'])
         told = told.format(self._speech.name(atom[1]), **self._early(atom))
         return told, f'(at-most-once {atom_text(atom)})'
+
+    def _within(self) -> SpokenRule:
+        """A wanted fact soon."""
+        wanted = [atom for atom in self._wishes.goal if atom not in self._scene.now]
+        if not wanted:
+            return _NONE
+        atom, number = self._rng.choice(wanted), self._rng.randint(4, 12)
+        told = chosen(self._rng, phrases()['within']).format(**self._early(atom))
+        count = self._rng.choice((phrases()['digits'][number], str(number)))
+        return told.replace('COUNT', count), f'(within {number} {atom_text(atom)})'
 
     def _reasoned(self) -> SpokenRule:
         """What a thing is like, and so what must never or always be."""
@@ -287,6 +305,7 @@ class SpokenRules:
         """That a fact is never true of anything of a kind."""
         rng, scene = self._rng, self._scene
         used = {atom[0] for atom in (*self._wishes.goal, *scene.now)}
+        used.add('holding')  # or nothing could be moved
         able = [f for f in scene.facts.values() if len(f.takes) == 1 and f.name not in used]
         if not able:
             return _NONE

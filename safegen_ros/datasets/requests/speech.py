@@ -13,6 +13,8 @@ from safegen_ros.datasets.requests.scenes import AskedFact, RequestScene
 
 _FORMS = ('{0}', '{0}', '{0}', '{0}', '{0}', '{noun} {0}', 'the {noun} {0}')
 _REFERRED = 0.2  # share of the objects that are named by where they are
+_NUMBERED = 0.04  # share of the objects that are named by their number
+_DIGITS = '0123456789'
 _SIDE = re.compile(r'([lr])gripper(\d+)')
 _PASSIVE = re.compile(r'(?!have|let|make|get|see|give)\S+ \{0\}(?! (?:and|it|go|up)\b)')
 
@@ -38,7 +40,21 @@ class Speech:
         if '-' in name and not name[-1].isdigit() and rng.random() < 0.5:
             return f'the {name.replace("-", " ")}'
         noun = rng.choice(self.scene.nouns[self.scene.kind(name)])
+        if rng.random() < _NUMBERED and (told := self._numbered(name, noun)):
+            return told
         return rng.choice(_FORMS).format(name.upper() if self._loud else name, noun=noun)
+
+    def _numbered(self, name: str, noun: str) -> str:
+        """`block no. 7` for `b7`; empty for a name without a number, or of another stem."""
+        pool = self.scene.objects[self.scene.kind(name)]
+        stem, number = name.rstrip(_DIGITS), name[len(name.rstrip(_DIGITS)) :]
+        if not number or any(each.rstrip(_DIGITS) != stem for each in pool):
+            return ''
+        spelt = phrases()['digits']
+        if int(number) < len(spelt) and self.rng.random() < 0.5:
+            number = spelt[int(number)]
+        told = self.rng.choice(phrases()['numbered'])
+        return str(told).replace('KIND', noun).format(number)
 
     def described(self, name: str) -> str:
         """Where an object is; empty where that does not single it out."""
@@ -133,5 +149,8 @@ class Speech:
             modals: what `=be` becomes, and the words before all.
         """
         be, before = self.rng.choice(modals)
-        told = chosen(self.rng, fact.phrases['states'], fact.number).format(*words)
+        states = fact.phrases['states']
+        if modals is not phrases()['modals']:  # 'nothing must never be on b1' is another rule
+            states = [each for each in states if not each.startswith('no')]
+        told = chosen(self.rng, states, fact.number).format(*words)
         return f'{before} {told.replace("=be", of_several(be) if several else be)}'.strip()

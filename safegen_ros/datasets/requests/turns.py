@@ -12,6 +12,13 @@ from safegen_ros.datasets.requests.scenes import AskedFact
 from safegen_ros.datasets.requests.wishes import COUNTS, TWICE, Wishes
 
 _TURNED = 0.5  # share of the parts in one of the constructions below
+_PLURAL = (
+    ('should be', ''),
+    ('must be', ''),
+    ('has to be', ''),
+    ('needs to be', ''),
+    ('are', 'make sure'),
+)
 _PRONOUNS = {'man': ('him',), 'robot': ('it',)}
 
 
@@ -24,17 +31,14 @@ class TurnedWishes(Wishes):
             return super().part()
         turns = [
             self._topic, self._topic, self._rest, self._rest, self._same, self._all_but,
-            self._exchanged, self._exchanged, self._as_now,
+            self._exchanged, self._exchanged, self._as_now, self._mended, self._mended, self._many,
         ]  # fmt: skip
+        if self._scene.pairs:
+            turns += [self._pair, self._pair]
         if self._scene.blocks:
-            turns += [
-                self._column,
-                self._column,
-                self._restacked,
-                self._upended,
-                self._rest,
-                self._bare,
-            ]
+            turns += [self._column] * 5 + [self._tower] * 10
+            turns += [self._restacked, self._upended, self._turned_over, self._replaced]
+            turns += [self._rest, self._bare]
         return self._rng.choice(turns)()
 
     def _named(self, key: str, *words: str, **more: str) -> str:
@@ -166,7 +170,48 @@ class TurnedWishes(Wishes):
         for name in (atom[1], *some):
             self._want((fact.name, name, *atom[2:]))
         told = self._said(fact, list(map(speech.name, atom[1:])))
-        return told + self._named('same', speech.listed(some))
+        way = 'same-place' if len(some) == 1 and fact in self._places() else 'same'
+        return told + self._named(rng.choice((way, 'same')), speech.listed(some))
+
+    def _mended(self) -> str:
+        """A wish with a wrong name, and the right one."""
+        rng, speech = self._rng, self._speech
+        fact = rng.choice([fact for fact in self._scene.facts.values() if fact.takes])
+        atom = self._fitting(fact)
+        if atom is None:
+            return ''
+        place = rng.randrange(len(fact.takes))
+        pool = self._scene.objects[fact.takes[place]]
+        others = [name for name in pool if name not in (*atom, *self._busy)]
+        if not others:
+            return ''
+        words = list(map(speech.name, atom[1:]))
+        right, wrong = words[place], speech.name(rng.choice(others))
+        self._want(atom)
+        if rng.random() < 0.5:
+            words[place] = self._named('mended', wrong, right)
+            return speech.wish(fact, words)
+        words[place] = wrong
+        return speech.wish(fact, words) + self._named('mending', wrong, right)
+
+    def _many(self) -> str:
+        """Two things first, and their wish in the next sentence."""
+        rng, speech = self._rng, self._speech
+        fact = rng.choice(self._about_first())
+        if fact.phrases.get('only') or (self._scene.blocks and fact.name == 'on'):
+            return ''
+        atoms = [atom for _ in range(2) if (atom := self._fitting(fact))]
+        atoms = [(fact.name, each[1], *atoms[0][2:]) for each in atoms]
+        if len({*atoms}) < 2 or not all(self._free(fact, atom) for atom in atoms):
+            return ''
+        for atom in atoms:
+            self._want(atom)
+        told = self._named('topics-many', speech.listed([atom[1] for atom in atoms]))
+        words = list(map(speech.name, atoms[0][2:]))
+        they, them = (rng.choice(phrases()[key]) for key in ('they', 'them'))
+        if rng.random() < 0.5:
+            return f'{told} {speech.state(fact, [they, *words], _PLURAL, several=True)}'
+        return f'{told} {chosen(rng, phrases()["asking"])} {speech.deed(fact, [them, *words])}'
 
     def _all_but(self) -> str:
         """All of a kind, with one or two exceptions."""
@@ -187,7 +232,7 @@ class TurnedWishes(Wishes):
         for atom in atoms:
             self._want(atom)
         noun = rng.choice(scene.nouns[fact.takes[0]])
-        told = self._named('all-but', speech.listed(out)).replace('KIND', noun)
+        told = self._named('all-but', ' and '.join(map(speech.name, out))).replace('KIND', noun)
         return self._said(fact, [told, *map(speech.name, place)])
 
     def _exchanged(self) -> str:
@@ -230,7 +275,7 @@ class TurnedWishes(Wishes):
         if self.goal or len(pool) < 2:
             return ''
         some = rng.sample(pool, rng.randint(2, min(6, len(pool))))
-        upwards = rng.random() < 0.7
+        upwards = rng.random() < 0.55
         grounded = rng.random() < (0.6 if upwards else 0.2)
         names = some if upwards else some[::-1]
         called = list(map(speech.name, names))
@@ -241,7 +286,7 @@ class TurnedWishes(Wishes):
         told += chosen(rng, way['first-down' if grounded and upwards else 'first'])
         told = told.format(called[0])
         for place, (before, name) in enumerate(pairwise(called), start=1):
-            last = place == len(called) - 1
+            last = 1 < place == len(called) - 1
             step = chosen(rng, way['last' if last and rng.random() < 0.5 else 'next'])
             told += rng.choice((', ', ', ', ', then ', ' and ', ' and then ', '. then ', '; '))
             told += step.format(name, before)
@@ -280,6 +325,35 @@ class TurnedWishes(Wishes):
         self._want(('on', over, under))
         where = f'on {speech.name(target)}' if target else 'on the table'
         return self._named('restack', speech.name(over), speech.name(under), where)
+
+    def _replaced(self) -> str:
+        """A block where another one is now."""
+        rng, scene = self._rng, self._scene
+        true = [atom for atom in sorted(scene.now) if atom[0] == 'on']
+        _, other, under = rng.choice(true) if true else ('', '', '')
+        pool = [name for name in scene.objects['object'] if name not in (other, under)]
+        if self.goal or not true or not pool:
+            return ''
+        name = rng.choice(pool)
+        self._want(('on', name, under))
+        return self._named('replaced', *map(self._speech.name, (name, other)))
+
+    def _turned_over(self) -> str:
+        """A whole stack the other way round, on the table."""
+        speech, now = self._speech, self._scene.now
+        low = sorted(atom[1] for atom in now if atom[0] == 'on-table')
+        stack = [self._rng.choice(low)] if low else []
+        over = {atom[2]: atom[1] for atom in now if atom[0] == 'on'}
+        while stack and stack[-1] in over:
+            stack.append(over[stack[-1]])
+        if self.goal or len(stack) < 2:
+            return ''
+        self._want(('on-table', stack[-1]))
+        for name, under in pairwise(stack):
+            self._want(('on', name, under))
+        called = list(map(speech.name, stack))
+        every = f'{", ".join(called[:-1])} and {called[-1]}'
+        return self._named('turned-over', low=called[0], top=called[-1], all=every)
 
     def _upended(self) -> str:
         """One or two stacks of two the other way round, with what that means."""

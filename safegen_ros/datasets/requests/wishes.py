@@ -16,7 +16,7 @@ from safegen_ros.pddl.model import Atom
 _TRIES = 10
 _ALREADY = 0.1  # share of the facts that are true and asked for all the same
 _TALLEST = 6
-_ANEW = 0.04  # share of the wishes that take the place of another one
+_THREE = 0.4  # share of the towers of three that say where each block is
 TWICE = 0.15  # share of the towers with an end named twice
 _IT = ('it', 'it', 'that', 'that one')
 COUNTS = ('two', 'three', 'four', 'five', 'ones')
@@ -46,8 +46,8 @@ class Wishes:
     def part(self) -> str:
         """Another part in words; empty where chance has found none."""
         shape = self._rng.random()
-        if self._scene.blocks and not self.goal and shape < 0.3:
-            return self._tower() if shape < 0.25 else self._spread()
+        if self._scene.blocks and not self.goal and shape < 0.4:
+            return self._tower() if shape < 0.36 else self._spread()
         if shape > 0.95 and self._scene.blocks:
             return self._flipped()
         if shape > 0.75:
@@ -65,15 +65,9 @@ class Wishes:
             words[2] = self._speech.hand(atom[3], atom[1])
         if self._scene.blocks and len(atom) == 3 and atom[2] == self._last and rng.random() < 0.6:
             words[1] = rng.choice(_IT)
-        before = ''
-        if len(atom) == 3 and rng.random() < _ANEW:
-            others = [each for each in self._scene.objects[fact.takes[1]] if each not in atom]
-            if others:
-                wrong = [words[0], self._speech.name(rng.choice(others))]
-                before = self._speech.wish(fact, wrong) + rng.choice(phrases()['anew'])
         self._want(atom)
         self._last = atom[1] if fact.takes else ''
-        return before + self._speech.wish(fact, words)
+        return self._speech.wish(fact, words)
 
     def _flipped(self) -> str:
         """A block and the one on it the other way round."""
@@ -259,24 +253,28 @@ class Wishes:
     def _tower(self) -> str:
         """Blocks on each other."""
         rng, pool = self._rng, self._scene.objects['object']
-        if len(pool) < 2:
+        if self.goal or len(pool) < 2:
             return ''
         some = rng.sample(pool, rng.randint(2, min(_TALLEST, len(pool))))
-        upwards = rng.random() < 0.5
-        template = chosen(rng, phrases()['towers']['up' if upwards else 'down'])
-        names = some if upwards else some[::-1]
+        way = rng.choice(('up', 'down'))
+        names = some if way == 'up' else some[::-1]
         called = list(map(self._speech.name, names))
+        towers = phrases()['towers']
+        three = len(some) == 3 and rng.random() < _THREE
+        template = chosen(rng, towers['three' if three else way])
         table = '{t}' in template and rng.random() < 0.4
-        joint = rng.choice(
-            (', then ', ', ', ' and then ', f', {"on" if upwards else "under"} that ')
-        )
-        on = rng.choice((' on ', ' on top of '))
+        chain = chosen(rng, towers[f'chains-{way}'])
+        joint = chosen(rng, towers[f'joints-{way}'])
+        last = rng.choice((joint, ' and ', ', and finally '))
         text = template.format(
             called[0],
-            joint.join(called[1:]),
+            joint.join(called[1:-1]) + (last if called[2:] else '') + called[-1],
             rng.choice((', '.join(called), self._speech.listed(names))),
             t=rng.choice((' on the table', ' standing on the table')) if table else '',
-            chain=on.join(called[1:]),
+            chain=chain.join(called),
+            low=called[0 if way == 'up' else -1],
+            middle=called[1],
+            top=called[-1 if way == 'up' else 0],
         )
         if not table and rng.random() < 0.25:
             table = True

@@ -111,6 +111,10 @@ _NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(COUNTS)})(?![\w-]|\.\d)(\s+\w+
 _TIMES = re.compile(r'(?:second|minute|hour|day|week|month|year|people|percent|am|pm)s?')
 _STEPS = ('step', 'steps', 'action', 'actions', 'move', 'moves')
 _LIKE_A_NAME = re.compile(r'(?<![\w-])[a-z]+[_-]?\d+(?![\w-])')
+_CORRECTION = (
+    r'(?:(?:oh )?no|wait|nah|sorry|i mean(?:t)?|(?:or )?rather|scratch that|correction|'
+    r'make (?:that|it))'
+)
 _BEHIND_A = re.compile(
     r'\s*(?:$|[.,;:!?)]|(?:on|onto|in|into|to|at|from|and|or|is|must|be|up|down|off|under|before|'
     r'after|with|until|while)\b)'
@@ -134,7 +138,8 @@ def left_out(request: Request, problem: Problem) -> str:
             return f'the request names {named[0]!r}, which is not an object of it'
         return _rule_left_out(text, problem, ('not', 'before', 'except', 'while', 'after'))
     things = NounPhrases(problem, lexicon(problem.domain))
-    text = _without_events(_without_uncared(text, things), problem, used)
+    text = _without_corrected(_without_uncared(text, things), things, used)
+    text = _without_events(text, problem, used)
     text = _without_exceptions(text, problem, used)
     for name in names_in(text, problem.objects):
         if name not in used | alone(things) and not _tells_where(text, name, things, used):
@@ -173,6 +178,29 @@ def _without_uncared(text: str, things: NounPhrases) -> str:
         rf"is of no (?:importance|concern)|does(?:n't| not) matter)\b",
         ' ',
         text,
+    )
+
+
+def _without_corrected(text: str, things: NounPhrases, used: set[str]) -> str:
+    """A text without an unused object that another replaces: 'b2, no, b3', 'b3 instead of b2'."""
+    nouns, names = (
+        '|'.join(map(re.escape, each)) for each in (things.nouns, things.problem.objects)
+    )
+    called = rf'(?:the )?(?:(?:{nouns}) )?({names})(?![\w-])'
+    wrong = rf'{_CORRECTION}\b[\s,.-]*'
+    text = re.sub(
+        rf'\b((?:{wrong})+{called}),? (?:not|instead of|rather than) {called}', r'\1', text
+    )
+    told = re.compile(
+        rf'(?<![\w-]){called}(?=[\s,.-]*\b(?:{wrong})+{called})|'
+        rf'\b(?:(?:instead of|rather than) {called}|(?:not|scratch) {called}(?=\s*(?:[.,;:!?)]|$)))'
+    )
+    out = {found[1] or found[3] or found[4] for found in told.finditer(text)} - used
+    text = told.sub(lambda found: ' ' if out & {*found.groups()} else found[0], text)
+    return (
+        re.sub(rf'(?<![\w-])(?:{"|".join(map(re.escape, out))})(?![\w-])', ' ', text)
+        if out
+        else text
     )
 
 

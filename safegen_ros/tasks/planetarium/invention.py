@@ -78,7 +78,7 @@ _NOW = (
 _MARK = re.compile(r"\b(?:that|which|who|now|currently|presently|at present)\b|'s\b")
 _CORRECTED = re.compile(
     r'\b(?:sorry|scratch|correction|second thought|wait|instead|rather|nah|actually|i mean|i meant|'
-    r'no better|other way round)\b'
+    r'no better|other way round|make (?:that|it)|no(?= \w+\d)|no(?=,)|not(?= \w+\d\b\s*[.,]))\b'
 )
 _JOINED = re.compile(
     r'\b(?:and|or|then|but|with|from|where|than|as|which|that|who|now|moment|was)\b'

@@ -42,7 +42,7 @@ def test_every_object_of_an_answer_is_one_of_the_prompt() -> None:
             assert predicate in facts
             assert known.issuperset(terms)
         for rule in rules:
-            assert rule.startswith(('(always ', '(sometime-before ', '(at-most-once '))
+            assert rule.startswith(('(always ', '(sometime-before ', '(at-most-once ', '(within '))
 
 
 def test_nothing_is_left_open_in_a_phrase() -> None:

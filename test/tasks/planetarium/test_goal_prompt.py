@@ -201,6 +201,10 @@ def test_the_rule_of_a_written_request_is_judged(rule: str, became: RequestOutco
         ('blocks', 'b3 on b5, at no point b5 on b2', '(on b3 b5)', 'b2'),
         ('spanner', 'nut1 and nut2 tight, nut1 only once nut2 is', f'{NUTS}', 'only once'),
         ('spanner', "Bob's at that gate: tighten nut1.", '(tightened nut1)', 'gate'),
+        ('ferry', 'c1 to l2. No wait, l3, not l2.', '(at c1 l3)', ''),
+        ('ferry', 'c2, sorry, c1 to l3 instead of l2', '(at c1 l3)', ''),
+        ('ferry', 'Never dent c2. No, c1 to l3, not c2.', '(at c1 l3)', 'never dent'),
+        ('ferry', 'c1 to l3, no, and c2 not to l2', '(at c1 l3)', 'c2'),
     ],
 )
 def test_a_part_may_be_left_out_where_it_asks_for_nothing(
