@@ -45,13 +45,13 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(582, 400),
-    'source lines': Limit(114_256, 76_000),
-    'test files': Limit(385),
-    'test lines': Limit(63_810, 42_000),
+    'source files': Limit(584, 400),
+    'source lines': Limit(115_200, 76_000),
+    'test files': Limit(386),
+    'test lines': Limit(63_900, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
-    'source files over 400 lines': Limit(8),
+    'source files over 400 lines': Limit(9),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedTokenizerBase
 
 from safegen_ros.llm.special_tokens import BOS, EOS, PAD, PLAN, SPECIAL_TOKENS
 from safegen_ros.pddl.model import Atom
@@ -38,6 +39,21 @@ def encoded(example: Example, form: str, *, repair: bool = False) -> dict[str, l
     prompt = [WORD_ID[word] for word in (BOS, *task, PLAN)]
     plan = [WORD_ID[word] for word in (*example.plan, EOS)]
     return {'input_ids': prompt + plan, 'labels': [IGNORE] * len(prompt) + plan}
+
+
+def tokens_of(pair: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    """A pair as `input_ids` and `labels`; the answer ends with the mark of the end."""
+    asked = tokenizer.apply_chat_template(
+        pair['prompt'], tokenize=False, add_generation_prompt=True
+    )
+    whole = tokenizer.apply_chat_template(pair['prompt'] + pair['completion'], tokenize=False)
+    prompt, answer = (
+        tokenizer(text, add_special_tokens=False)['input_ids']
+        for text in (asked, whole.removeprefix(asked))
+    )
+    end = len(answer) - answer[::-1].index(tokenizer.eos_token_id)
+    answer = answer[:end]
+    return {'input_ids': prompt + answer, 'labels': [IGNORE] * len(prompt) + answer}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ gigabytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from transformers import (
     AttentionInterface,
     AutoModelForCausalLM,
     DynamicCache,
-    PreTrainedTokenizerBase,
 )
 from trl import SFTConfig
 
@@ -39,7 +38,7 @@ from safegen_ros.training.arguments import (
 )
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import TrainConfig
-from safegen_ros.training.encoding import IGNORE, padded
+from safegen_ros.training.encoding import IGNORE, padded, tokens_of
 from safegen_ros.training.network import Losses, word_losses
 from safegen_ros.training.sft import LossesTrainer
 from safegen_ros.training.world import TrainingWorld
@@ -229,18 +228,3 @@ def adapted_model(config: TrainConfig) -> PeftModel:
     if start:
         return PeftModel.from_pretrained(base, start, is_trainable=True)
     return get_peft_model(base, adapters(config))
-
-
-def tokens_of(pair: Mapping[str, Any], tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-    """A pair as `input_ids` and `labels`; the answer ends with the mark of the end."""
-    asked = tokenizer.apply_chat_template(
-        pair['prompt'], tokenize=False, add_generation_prompt=True
-    )
-    whole = tokenizer.apply_chat_template(pair['prompt'] + pair['completion'], tokenize=False)
-    prompt, answer = (
-        tokenizer(text, add_special_tokens=False)['input_ids']
-        for text in (asked, whole.removeprefix(asked))
-    )
-    end = len(answer) - answer[::-1].index(tokenizer.eos_token_id)
-    answer = answer[:end]
-    return {'input_ids': prompt + answer, 'labels': [IGNORE] * len(prompt) + answer}

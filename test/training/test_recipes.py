@@ -274,6 +274,7 @@ def test_there_are_recipes() -> None:
         'requests',
         'smollm2-first',
         'smollm2-sft',
+        'smollm2-gpu',
         'smollm2-small',
         'words',
     }

@@ -29,6 +29,7 @@ from safegen_ros.pddl.model import (
     subformulas,
 )
 from safegen_ros.search.budget import Budget
+from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.verify.monitors import MonitorSet
@@ -56,7 +57,7 @@ _DETOURS, _DETOUR = 4, 8  # how many are tried, and most random steps before the
 _SEEN = 12  # problems of a family, whose shapes are left out
 
 # Far beyond what a problem of a dataset takes, so that no machine is slow enough to change one.
-_BUDGET = Budget(3600.0, 4096.0)
+BUDGET = Budget(3600.0, 4096.0)
 
 
 def shape(constraint: Constraint) -> Shape:
@@ -86,7 +87,7 @@ def with_any_rule(problem: Problem, unseen: Collection[Shape], rng: Random) -> P
         unseen: shapes that the rule may not have.
     """
     table = AtomTable(problem)
-    actions = Grounder(problem, table).all_actions()
+    actions = reachable_actions(Grounder(problem, table), BUDGET)
     start = table.encode(problem.init)
     try:
         direct = _states(problem, actions, table, [start])
@@ -100,6 +101,8 @@ def with_any_rule(problem: Problem, unseen: Collection[Shape], rng: Random) -> P
             continue
         changing = reduce(or_, (state ^ start for state in (*direct, *detour)))
         facts = [AtomFormula(atom[0], atom[1:]) for atom in sorted(table.atoms(changing))]
+        if len(facts) < 2:
+            continue
         drawn = [
             rule
             for operator, (_, _, weight) in _OPERATORS.items()
@@ -132,7 +135,7 @@ def _states(
     by_step = {action.step: action for action in actions}
     rest = replace(problem, init=frozenset(table.decode(states[-1])), constraints=())
     found = list(states)
-    for step in solve_in_process(rest, _BUDGET).plan.steps:
+    for step in solve_in_process(rest, BUDGET).plan.steps:
         found.append(by_step[step].apply(found[-1]))
     return found
 

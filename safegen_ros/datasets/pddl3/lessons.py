@@ -4,9 +4,9 @@
 
 A model that sees four domains and one rule a problem learns their words by heart. So the problems
 here mix up to four rules, begin at one object, and have goals of every changing predicate. Half of
-the groups have made-up names for everything in their domain. Some lessons show an attempt that
-failed, with its verdict. Problems that the benchmark holds out are left out: its families of
-constraints, and every class of problems that is for tests.
+the groups have made-up names for everything in their domain, and some a made-up domain. Some
+lessons show an attempt that failed, with its verdict. Problems that the benchmark holds out are
+left out: its families of constraints, and every class of problems that is for tests.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
 from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.files import write_atomically, writing
+from safegen_ros.datasets.pddl3.any_rule import Shape, shapes, with_any_rule
+from safegen_ros.datasets.pddl3.made_up import (
+    domain_of,
+    made_up_domain,
+    made_up_setting,
+    with_goal_and_rules,
+)
 from safegen_ros.datasets.pddl3.mixed import with_other_goal, with_rules
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.datasets.pddl3.rows import is_test_class
@@ -46,6 +53,7 @@ BENCH_RECIPE = 'data/safegen-bench/recipe.json'
 
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
+_NEAR = 4  # steps: a shorter plan of a made-up problem is often left out
 _HELD_BACK = 25  # one group in so many is for validation
 
 _TIME_LIMIT_S, _MEMORY_MB = 1.0, 1024.0  # harder ones are left out, more of them by a slow machine
@@ -64,6 +72,8 @@ class LessonMix:
         other_goals: share of the problems whose goal is what a walk has changed.
         repairs: share of the lessons that show an attempt.
         reasoned: share of the groups whose plans say what each step is for.
+        made_up: share of the groups with a made-up domain, see `made_up`.
+        any_rule: share of the problems of our domains with a rule of any operator, see `any_rule`.
         alike: most lessons with the same objects and initial state. A model learns to look up where
             things are from many states, and reads one state for several lessons sooner.
         longest: most characters of a lesson; memory goes with the longest one.
@@ -77,12 +87,23 @@ class LessonMix:
     other_goals: float = 0.4
     repairs: float = 0.15
     reasoned: float = 0.75
+    made_up: float = 0.3
+    any_rule: float = 0.3
     alike: int = 4
-    longest: int = 5_000
+    longest: int = 5_500
 
 
 _FIRST = LessonMix(
-    0.0, (('pddl', 1),), (0, 1), paper=1.0, other_goals=0.0, repairs=0.0, reasoned=1.0, alike=1
+    0.0,
+    (('pddl', 1),),
+    (0, 1),
+    paper=1.0,
+    other_goals=0.0,
+    repairs=0.0,
+    reasoned=1.0,
+    made_up=0.0,
+    any_rule=0.0,
+    alike=1,
 )
 MIXES = {
     'small': replace(_FIRST, small=True, longest=3_300),
@@ -145,22 +166,41 @@ def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]
     """
     rng = Random(f'{seed} {number}')  # noqa: S311  # no secret
     kinds = sorted(kits())
-    kit = kits()[kinds[number % len(kinds)]]
+    while True:
+        lines = _group(mix, kits()[kinds[number % len(kinds)]], number, size, rng)
+        if lines is not None:
+            return lines
+
+
+def _group(mix: LessonMix, kit: DomainKit, number: int, size: int, rng: Random) -> list[str] | None:
+    """The lines of a group; None for a made-up domain in which there is too little to do."""
+    made_up = rng.random() < mix.made_up
     rename = rng.random() < mix.renamed
     # The words of English are those of a domain.
-    forms = [f for f in mix.formats if not rename or f[0] != 'english']
+    forms = [f for f in mix.formats if not (rename or made_up) or f[0] != 'english']
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
-    group = f'{kit.name} {form} {number}' + (' renamed' if rename else '')
-    domain = folder_domain(kit.name)
+    title = 'made-up' if made_up else kit.name
+    group = f'{title} {form} {number}' + (' renamed' if rename else '')
+    draft = made_up_domain(rng) if made_up else None
+    domain = folder_domain(kit.name) if draft is None else domain_of(draft, 'world')
     style = ReasonedStyle() if rng.random() < mix.reasoned else InstructStyle()
     of_domain = _new_names(domain, rng) if rename else {}
     lines: dict[str, None] = {}
+    settings = 0
     while len(lines) < size:
-        scene = drawn_setting(mix, kit, rng)
-        names = {**of_domain, **_new_objects(scene.objects, of_domain, rng)} if rename else {}
+        settings += 1
+        if draft is None:
+            scene = drawn_setting(mix, kit, rng)
+            objects, draw = scene.objects, partial(drawn, mix, kit, scene, rng)
+        elif settings > size:
+            return None
+        else:
+            setting = made_up_setting(draft, domain, rng)
+            objects, draw = [*setting.objects], partial(_drawn_made_up, mix, setting, rng)
+        names = {**of_domain, **_new_objects(objects, of_domain, rng)} if rename else {}
         most = min(size, len(lines) + mix.alike)
         for _ in range(_TRIES):
-            found = drawn(mix, kit, scene, rng)
+            found = draw()
             if found is None:
                 continue
             if names:
@@ -172,6 +212,20 @@ def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]
             if len(lines) == most:
                 break
     return list(lines)
+
+
+def _drawn_made_up(mix: LessonMix, setting: Problem, rng: Random) -> Solved | None:
+    """As `drawn`, of a setting of a made-up domain."""
+    [count] = rng.choices(range(len(mix.rules)), mix.rules)
+    try:
+        problem = with_goal_and_rules(setting, rng, count)
+        found = _solved(problem) if problem is not None else None
+    except SafegenError:
+        return None
+    # Most goals that chance sets are a step or two away.
+    if found is None or len(found.plan.steps) < rng.randint(1, _NEAR):
+        return None
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +279,20 @@ def drawn(mix: LessonMix, kit: DomainKit, scene: LessonSetting, rng: Random) -> 
         problem = read_problem(kit.text(scene.title, ruled), folder_domain(kit.name))
         if rng.random() < mix.other_goals:
             problem = with_other_goal(problem, rng)
-        plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))
+        if rng.random() < mix.any_rule:
+            problem = with_any_rule(problem, unlearned_shapes(kit.name), rng) or problem
+        found = _solved(problem)
     except SafegenError:
         return None  # no plan, or none soon enough
-    if problem.constraints and verify(problem, unsafe).ok and rng.random() < _BINDING:
+    if problem.constraints and verify(problem, found.unsafe).ok and rng.random() < _BINDING:
         return None
-    if not plan.steps or is_test_class(canonical_problem(problem).key):
+    if not found.plan.steps or is_test_class(canonical_problem(problem).key):
         return None
+    return found
+
+
+def _solved(problem: Problem) -> Solved:
+    plan, unsafe = _shortest(problem), _shortest(replace(problem, constraints=()))
     return Solved(problem, plan, unsafe)
 
 
@@ -240,6 +301,14 @@ def learned_families(domain: str) -> list[str]:
     """The constraint families of a domain that may be learned."""
     held_out = load_recipe(data_path(BENCH_RECIPE)).domains[domain].held_out
     return [name for name in kits()[domain].families if name not in held_out]
+
+
+@cache
+def unlearned_shapes(domain: str) -> frozenset[Shape]:
+    """The shapes that no rule of a lesson may have: those of the families held out."""
+    learned = learned_families(domain)
+    found = (shapes(domain, name) for name in kits()[domain].families if name not in learned)
+    return frozenset[Shape]().union(*found)
 
 
 def _shortest(problem: Problem) -> Plan:

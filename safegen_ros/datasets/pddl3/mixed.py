@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
-from safegen_ros.datasets.pddl3.any_rule import Shape, shapes, with_any_rule
+from safegen_ros.datasets.pddl3.any_rule import BUDGET, Shape, shapes, with_any_rule
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder
@@ -18,6 +18,7 @@ from safegen_ros.pddl.model import And, AtomFormula, Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
+from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.kit import (
     UNCONSTRAINED,
@@ -73,14 +74,14 @@ def with_rules(
 def with_other_goal(problem: Problem, rng: Random) -> Problem:
     """The problem with a few facts as its goal that a random walk makes true."""
     table = AtomTable(problem)
-    actions = Grounder(problem, table).all_actions()
+    actions = reachable_actions(Grounder(problem, table), BUDGET)
     start = state = table.encode(problem.init)
     for _ in range(rng.randint(1, _WALK)):
         possible = [action for action in actions if action.applicable(state)]
         if not possible:
             break
         state = rng.choice(possible).apply(state)
-    new = table.atoms(state & ~start)
+    new = sorted(table.atoms(state & ~start))
     facts = rng.sample(new, min(len(new), rng.randint(1, _GOALS)))
     if not facts:
         return problem

@@ -39,7 +39,7 @@ class Mistakes:
         elif kind == 'swap' and len(steps) > 1:
             other = (place + 1) % len(steps)
             steps[place], steps[other] = steps[other], steps[place]
-        elif kind == 'object' and steps:
+        elif kind == 'object' and steps and steps[place].arguments:
             arguments = list(steps[place].arguments)
             arguments[rng.randrange(len(arguments))] = rng.choice(self._objects)
             steps[place] = Step(steps[place].action, tuple(arguments))

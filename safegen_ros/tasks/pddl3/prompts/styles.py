@@ -104,9 +104,11 @@ _TIME = """\
 """
 
 _REASONS = """\
-- above each action, and only there, write a comment: the fact of the goal that it works for, and
-  the facts that it needs, as in
+- above each action write a comment: the fact of the goal that it works for, and the facts that it
+  needs; below it one with the facts that it makes true and false, as in
   ; (goal fact): (needed fact) (needed fact)
+  (action object1 object2)
+  ; + (new fact) - (old fact)
 """
 
 _WISHES = '- preferences are wishes: meet what you can, and never break a constraint for one\n'
@@ -173,7 +175,7 @@ class InstructStyle:
 
 
 class ReasonedStyle(InstructStyle):
-    """As `InstructStyle`; above each step stands a comment with its purpose."""
+    """As `InstructStyle`; comments say what each step is for, needs and changes."""
 
     rules = _REASONS
 

@@ -139,10 +139,12 @@ def _domain_words(kit: DomainKit) -> Iterable[str]:
 #
 #     ; (on b2 b3) (holding b2) (clear b2): (on b1 b2) (clear b1) (arm-empty)
 #     (unstack b1 b2)
+#     ; + (holding b1) (clear b2) - (on b1 b2) (clear b1) (arm-empty)
 #
 # These are the causal links of the plan, along the shortest way. A step that no other one needs,
-# as some constraints ask for, has no such way. Facts that no action changes are left out. To PDDL
-# it is a plan with comments.
+# as some constraints ask for, has no such way. Facts that no action changes are left out. Below the
+# step stand the facts that it makes true and false, so that whether a fact holds can be looked up
+# at its last place. To PDDL it is a plan with comments.
 def reasoned_text(plan: Plan, problem: Problem) -> str:
     """A plan with its reasons as comments.
 
@@ -164,10 +166,22 @@ def reasoned_text(plan: Plan, problem: Problem) -> str:
     needs = [_needed(step, problem, changed) for step in plan.steps]
     reasons = _reasons(problem, facts, needs)
     lines = []
-    for step, why, needed in zip(plan.steps, reasons, needs, strict=True):
+    changes = [_change(*each, problem) for each in zip(plan.steps, facts, facts[1:], strict=False)]
+    for step, why, needed, change in zip(plan.steps, reasons, needs, changes, strict=True):
         aims = ' ' + ' '.join(map(atom_text, why)) + ':' if why else ''
-        lines += [f';{aims} {" ".join(map(formula_text, needed))}'.rstrip(), str(step)]
+        lines += [f';{aims} {" ".join(map(formula_text, needed))}'.rstrip(), str(step), change]
     return '\n'.join(lines)
+
+
+def _change(step: Step, before: set[Atom], after: set[Atom], problem: Problem) -> str:
+    """The comment with what a step makes true and false, in the order of its effects."""
+    effects = problem.domain.actions[step.action].effects
+    order = [atom.predicate for effect in effects for atom in (*effect.add, *effect.delete)]
+    made, gone = (
+        ''.join(f' {atom_text(a)}' for a in sorted(each, key=lambda a: (order.index(a[0]), a)))
+        for each in (after - before, before - after)
+    )
+    return f'; +{made} -{gone}'.removesuffix(' -')
 
 
 def _reasons(

@@ -141,14 +141,18 @@ TOWER = """
 """
 
 
-def test_each_step_says_what_it_is_for_and_what_it_needs() -> None:
+def test_each_step_says_what_it_is_for_needs_and_changes() -> None:
     task = load_task(TOWER)
     plan = parse_plan('(unstack b a) (putdown b) (pickup a) (stack a c)')
     assert reasoned_text(plan, task.problem) == (
         '; (on-table b) (holding b): (on b a) (clear b) (arm-empty)\n(unstack b a)\n'
+        '; + (holding b) (clear a) - (clear b) (on b a) (arm-empty)\n'
         '; (on-table b): (holding b)\n(putdown b)\n'
+        '; + (clear b) (arm-empty) (on-table b) - (holding b)\n'
         '; (on a c) (holding a): (clear a) (on-table a) (arm-empty)\n(pickup a)\n'
-        '; (on a c): (clear c) (holding a)\n(stack a c)'
+        '; + (holding a) - (clear a) (on-table a) (arm-empty)\n'
+        '; (on a c): (clear c) (holding a)\n(stack a c)\n'
+        '; + (arm-empty) (clear a) (on a c) - (clear c) (holding a)'
     )
 
 
@@ -171,11 +175,16 @@ def test_what_is_said_is_true(name: str) -> None:
         table = AtomTable(problem)
         grounder, state = Grounder(problem, table), table.encode(problem.init)
         goal = {formula_text(p) for p in conjuncts(problem.goal) if isinstance(p, AtomFormula)}
-        for comment, step in zip(told.splitlines()[::2], plan.steps, strict=True):
+        changes = iter(told.splitlines()[2::3])
+        for comment, step in zip(told.splitlines()[::3], plan.steps, strict=True):
             aims, needs = (re.findall(r'\([^()]*\)', part) for part in split(comment))
             holds = {atom_text(atom) for atom in table.atoms(state)}
             after = grounder.ground(step).apply(state)
             assert {*needs} <= holds
             assert not aims or aims[0] in goal
             assert {*aims[-1:]} <= {atom_text(atom) for atom in table.atoms(after)} - holds
+            made, _, gone = next(changes).partition(' - ')
+            now = {atom_text(atom) for atom in table.atoms(after)}
+            assert {*re.findall(r'\([^()]*\)', made)} == now - holds
+            assert {*re.findall(r'\([^()]*\)', gone)} == holds - now
             state = after
