@@ -163,13 +163,17 @@ def requests_command(
     seed: Annotated[int, typer.Option(min=0, help='seed of the sampling')] = 0,
     readings: Annotated[int, typer.Option(min=1, help='independent translations of each')] = 2,
 ) -> None:
-    """Have a model read requests that people wrote, and count those that it understands."""
+    """Have a model read requests that people wrote, and count those that it understands.
+
+    A reading is right with or without a doubt: a person who reads it says yes.
+    """
     from collections import Counter
     from contextlib import closing
 
     from safegen_ros.benchmarks.comparison import wilson
     from safegen_ros.benchmarks.planetarium.requests import (
         RequestOutcome,
+        doubted,
         understood,
         written_requests,
     )
@@ -198,11 +202,16 @@ def requests_command(
         own = Counter[RequestOutcome]()
         for (of, became), count in counts.items():
             own[became] += count if world in (of, '') else 0
-        low, high = wilson(own[RequestOutcome.RIGHT], own.total())
-        told = ', '.join(f'{own[became]} {became.value}' for became in RequestOutcome)
-        share = f'{own[RequestOutcome.RIGHT] / own.total():.0%} ({low:.0%} to {high:.0%})'
-        line = f'{world or "all"}: {told}, of {own.total()}; right: {share}'
-        console.print(line, soft_wrap=True, highlight=False)
+        parts = {each.value: own[each] for each in RequestOutcome}
+        parts['right'] = own[RequestOutcome.RIGHT] + own[RequestOutcome.DOUBTED]
+        console.print(f'{world or "all"}, of {own.total()}:', highlight=False)
+        for name, count in parts.items():
+            low, high = wilson(count, own.total())
+            share = f'{count / own.total():.0%} ({low:.0%} to {high:.0%})'
+            console.print(f'  {name}: {count}, {share}', soft_wrap=True, highlight=False)
+    for title, ruled in (('as meant', True), ('without their rule', False)):
+        found = [doubt for each in asked if (doubt := doubted(each, ruled=ruled)) is not None]
+        console.print(f'readings {title}, no model: {sum(found)} of {len(found)} in doubt')
 
 
 @app.command()

@@ -135,11 +135,15 @@ def _task(record: RunRecord) -> Iterator[tuple[str, str]]:
     if record.task.format == WORDS:
         yield 'Request', ' '.join(record.task.problem.split())
     if record.understood is not None:
-        told = record.understood.question or record.understood.reading
-        yield 'Understood', ' '.join(told.split())
+        for title, told in (
+            ('Question', record.understood.question),
+            ('Understood', record.understood.reading),
+        ):
+            if told:
+                yield title, ' '.join(told.split())
     for answer in record.answers:
         if answer.refused:
-            yield 'Not usable', f'translation {answer.reading}.{answer.attempt}: {answer.refused}'
+            yield 'Not good', f'translation {answer.reading}.{answer.attempt}: {answer.refused}'
     try:
         for title, text in recorded_task(record).summary():
             yield title.capitalize(), text

@@ -16,6 +16,7 @@ from rich.markup import escape
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.pddl.text_files import pddl_kind
+from safegen_ros.record.approval import shown_request
 from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
 from safegen_ros.tasks.pddl3.task import load_task
 
@@ -47,9 +48,13 @@ Start = Annotated[
 Yes = Annotated[
     bool,
     typer.Option(
-        '--yes', help='with words: do not ask to confirm the reading; its plan waits for approval'
+        '--yes',
+        help='with words: do not ask to confirm the reading; its plan waits for approval, and a '
+        'reading in doubt is refused',
     ),
 ]
+
+_MEANT = ('Is this what is meant?', 'Is this what is meant, in spite of the doubts?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,8 @@ def understood(
     """Has a stack read a request, and the reading accepted by a person or by its digest.
 
     The user is asked on a terminal. Without one, and without a digest, the goal asks for approval:
-    its plan waits for an operator, who sees what the request was read as.
+    its plan waits for an operator, who sees what the request was read as. A reading in doubt is
+    refused then.
 
     Args:
         options: of the goal that will be sent for it; `accept_reading` is the digest.
@@ -152,12 +158,23 @@ def understood(
             f'{escape(accepted)}: nothing was planned, and nothing moved'
         )
         return None, result
+    asks = not (accepted or yes) and sys.stdin.isatty()
+    for doubt in result.question.splitlines():
+        display.line(f'[bold red]in doubt[/] {escape(doubt)}')
+    if result.question and not (accepted or asks):
+        display.line(
+            '[bold red]READING_NOT_ACCEPTED[/] nothing was planned: run it on a terminal without '
+            f'--yes, or let a person accept it (--accept-reading {result.reading_digest})'
+        )
+        return None, result
     # The reading itself is sent; an operator sees the request beside it.
-    options = replace(options, accept_reading='', request=spoken.text)
-    if not accepted and (yes or not sys.stdin.isatty()):
+    options = replace(
+        options, accept_reading='', request=shown_request(spoken.text, result.question)
+    )
+    if not (accepted or asks):
         display.line('not confirmed here: the plan waits for an operator')
         options = replace(options, approval=True)
-    elif not accepted and not typer.confirm('Is this what is meant?', err=True):
+    elif asks and not typer.confirm(_MEANT[bool(result.question)], err=True):
         display.line('nothing was planned, and nothing moved: say it in other words')
         return None, result
     task = load_task(result.problem, domain)

@@ -18,6 +18,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.recorder import RunRecorder, RunStage, planned
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest, check_goal_options
 from safegen_ros.paths import new_run_dir, runs_dir
+from safegen_ros.record.approval import shown_request
 from safegen_ros.record.run import TaskRecord
 from safegen_ros.ros.actions import ActionResult
 from safegen_ros.sync import Closing
@@ -143,7 +144,8 @@ class Sender(Closing):
     def _run(self, chosen: Chosen, options: Options, spoken: TranslatedRequest | None) -> None:
         task, began = chosen.task, time.monotonic()
         if spoken is not None:
-            options = replace(options, request=spoken.task.problem)
+            shown = shown_request(spoken.task.problem, spoken.understood.question)
+            options = replace(options, request=shown)
         folder = new_run_dir(runs_dir())
         with RunRecorder(folder, task, chosen.source, chosen.domain_text, spoken) as session:
             try:

@@ -184,10 +184,10 @@ def goal_html(goal: GoalView | None) -> str:
         draw('note', f'Goal {goal.id[:8]}, {what}, {who}.', 'sg-done'),
     ]
     understood = goal.record.understood
+    if understood is not None and understood.question:
+        told.append(draw('note', f'Question to a person: {understood.question}', 'sg-bad'))
     if understood is not None and understood.reading:
         told.append(draw('reading', 'What the words were understood as', understood.reading))
-    if understood is not None and understood.question:
-        told.append(f'To be said more clearly: {understood.question}')
     for each in goal.record.replans:
         told.append(f'Replanned: {difference_words(each.reason, problem_of(goal))}')
     if not goal.running:

@@ -25,7 +25,6 @@ from safegen_ros.language.reading import Reading
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
-from safegen_ros.record.run import UnderstoodRecord
 
 if TYPE_CHECKING:
     import viser
@@ -34,6 +33,7 @@ NO_EXAMPLE = '-'
 PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
 _RUN, _OPEN_RULE = 'Plan, prove and execute', 'First add or clear the rule'
+_MEANT = 'It is meant so, in spite of the doubts'
 
 _PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')
 
@@ -79,6 +79,7 @@ class TaskTab:
         self._read = gui.add_button('Read it', visible=False, color='gray')
         self._ask = gui.add_button('What does that mean?', visible=False, color='gray')
         self._seen = Html(gui)
+        self._meant = gui.add_checkbox(_MEANT, False, visible=False)
         self._more = gui.add_button('More rules …', color='gray')
 
     def _add_rules(self, gui: viser.GuiApi) -> None:
@@ -124,7 +125,7 @@ class TaskTab:
             stopped: whether it refuses each goal until a reset.
         """
         takes = up and not busy and not stopped
-        ready = self._chosen is not None and takes and not self._open_rule
+        ready = self._chosen is not None and takes and not self._open_rule and self._accepted
         label = _OPEN_RULE if self._open_rule else _RUN
         put(self._run, disabled=not ready, visible=not stopped, label=label)
         put(self._plan, disabled=not ready)
@@ -134,6 +135,11 @@ class TaskTab:
     def problem(self) -> Problem | None:
         """That of the task that is seen; None where there is none."""
         return self._chosen.task.problem if self._chosen is not None else None
+
+    @property
+    def _accepted(self) -> bool:
+        """Whether a person has said yes to the doubts that are shown, if there are any."""
+        return bool(self._meant.value) or not self._doubts
 
     @property
     def _open_rule(self) -> str:
@@ -195,6 +201,7 @@ class TaskTab:
     def _take(self, chosen: Chosen, spoken: TranslatedRequest | None = None) -> None:
         """Shows a task as it would be sent."""
         self._chosen, self._spoken = chosen, spoken
+        put(self._meant, value=False, visible=bool(self._doubts))
         self._remove_rules()
         self._taken_from = self._written
         self._show()
@@ -202,6 +209,7 @@ class TaskTab:
     def _refuse(self, message: str, bad: bool = True) -> None:
         """Nothing can be sent; the lines of the text that are wrong are shown as they are."""
         self._chosen, self._spoken = None, None
+        put(self._meant, value=False, visible=False)
         self._remove_rules()
         head, _, excerpt = message.partition('\n')
         head = _PLACE.sub(r'Line \1, column \2 of your text: ', head)
@@ -215,17 +223,18 @@ class TaskTab:
         start = state_html(problem, problem.init, 'now')
         wanted = goal_html(problem, 'wanted')
         parts = [task_html(problem), draw('pair', (start, wanted))]
-        if reading := self._reading:
-            parts.insert(0, draw('strong', 'Your words were understood as this task:'))
-            parts.append(draw('reading', 'All of it in words', reading))
+        if self._spoken is not None:
+            doubts = self._doubts.splitlines()
+            parts[:0] = [draw('note', f'In doubt: {each}.', 'sg-bad') for each in doubts]
+            parts.insert(len(doubts), draw('strong', 'Your words were understood as this task:'))
+            parts.append(draw('reading', 'All of it in words', self._spoken.understood.reading))
         self._seen.show(panel(*parts))
         self._show_rules()
 
     @property
-    def _reading(self) -> str:
-        """What the words were understood as; empty where the task is not of words."""
-        told = self._spoken.events[-1] if self._spoken is not None else None
-        return told.reading if isinstance(told, UnderstoodRecord) else ''
+    def _doubts(self) -> str:
+        """Those about what the words were understood as, line by line."""
+        return self._spoken.understood.question if self._spoken is not None else ''
 
     def _asked(self, chosen: Chosen) -> Chosen:
         """The task with the rules that were added."""
@@ -320,6 +329,8 @@ class TaskTab:
             raise SafegenError(
                 f'the rule {self._open_rule!r} is not added: add it or clear it first'
             )
+        if not self._accepted:
+            raise SafegenError(f'the reading is in doubt: tick {_MEANT!r}, or say it otherwise')
         return self._chosen
 
     def _understand(self) -> str:

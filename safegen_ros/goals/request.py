@@ -126,6 +126,11 @@ class TranslatedRequest:
     task: TaskRecord
     events: tuple[AnswerRecord | UnderstoodRecord, ...]
 
+    @property
+    def understood(self) -> UnderstoodRecord:
+        """The reading, with its doubts."""
+        return next(each for each in self.events if isinstance(each, UnderstoodRecord))
+
     @classmethod
     def of(
         cls,
@@ -142,7 +147,7 @@ class TranslatedRequest:
         named = replace(asked, name=task.name, domain_name=task.problem.domain.name)
         understood = UnderstoodRecord(
             named.name, named.domain_name, named.domain, result.problem, result.reading,
-            digest=result.reading_digest,
+            result.question, result.reading_digest,
         )  # fmt: skip
         answers = (each for each in events if isinstance(each, AnswerRecord))
         return cls(named, (*answers, understood))

@@ -21,7 +21,7 @@ from safegen_ros.keys.authority import Command, Role, sign
 from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.goal_context import RunContext
-from safegen_ros.record.approval import ApprovalRecord, looked_at
+from safegen_ros.record.approval import ApprovalRecord, looked_at, shown_request
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name
@@ -107,7 +107,9 @@ class ApprovalGate:
         timeout_s = max(min(patience_s, goal.deadline.left_s), 0.0)
         pending = msg.PendingPlan(
             goal_id=goal.id,
-            request=asked.task.problem if goal.in_words else asked.task.request,
+            request=shown_request(asked.task.problem, result.question)
+            if goal.in_words
+            else asked.task.request,
             task=task,
             plan=plan,
             verdict=result.verdict,

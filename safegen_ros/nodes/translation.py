@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -106,13 +106,13 @@ _SEARCH_S = 10.0
 """Most time for finding out whether a problem has a plan [s]."""
 
 
-def reading_digest(request: Request, problem: Problem) -> str:
-    """SHA-256 of a request and the problem that it was read as; 64 hexadecimal digits.
+def reading_digest(request: Request, problem: Problem, doubts: Sequence[str] = ()) -> str:
+    """SHA-256 of a request, the problem that it was read as and the doubts; 64 hexadecimal digits.
 
     The name of the problem does not count, as a model may choose another one each time.
     """
     text = problem_text(replace(problem, name='request'))
-    parts = [request.text, request.domain_text, problem.domain.name, text]
+    parts = [request.text, request.domain_text, problem.domain.name, text, *doubts]
     return sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -141,8 +141,8 @@ class Translator:
         Raises:
             SafegenError: the task has a part that cannot be read, no problem was made of it
                 (`TRANSLATION_FAILED`), it can be understood in several ways
-                (`AMBIGUOUS_REQUEST`), the goal accepts another reading (`READING_NOT_ACCEPTED`), or
-                the time was over (`PLANNING_TIMEOUT`).
+                (`AMBIGUOUS_REQUEST`), the goal accepts another reading or none that is in doubt
+                (`READING_NOT_ACCEPTED`), or the time was over (`PLANNING_TIMEOUT`).
             Canceled: the goal was given up.
         """
         began = time.monotonic()
@@ -197,10 +197,11 @@ class Translator:
                 ErrorCode.AMBIGUOUS_REQUEST,
             )
         domain, text = found.problem.domain.name, problem_text(found.problem)
-        digest = reading_digest(request, found.problem)
+        digest = reading_digest(request, found.problem, found.doubts)
+        question = '\n'.join(found.doubts)
         goal.note(
             UnderstoodRecord(
-                found.problem.name, domain, request.domain_text, text, found.words, digest=digest
+                found.problem.name, domain, request.domain_text, text, found.words, question, digest
             )
         )
         told = msg.PlanningProgress(
@@ -211,8 +212,15 @@ class Translator:
         )
         goal.planning(told)
         goal.result.problem, goal.result.reading = text, found.words
-        goal.result.reading_digest = digest
-        if getattr(goal.request, 'accept_reading', '') not in ('', digest):
+        goal.result.reading_digest, goal.result.question = digest, question
+        accepted = getattr(goal.request, 'accept_reading', '')
+        if question and not accepted and not getattr(goal.request, 'translate_only', False):
+            raise SafegenError(
+                f'the reading {digest} is in doubt: {"; ".join(found.doubts)}: let a person '
+                'accept it, or say the request in other words',
+                ErrorCode.READING_NOT_ACCEPTED,
+            )
+        if accepted not in ('', digest):
             raise SafegenError(
                 f'the request was read in another way than the accepted one, as {digest}: '
                 'look at this reading, and accept it or say the request in other words',

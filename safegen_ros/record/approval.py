@@ -100,3 +100,8 @@ def _step_text(step: list[str | list[str]]) -> str:
     words = [each for each in step if isinstance(each, str)]
     beside = [each for each in step if isinstance(each, list)]
     return ' '.join(f'({" ".join(each)})' for each in (words, *beside))
+
+
+def shown_request(text: str, doubts: str) -> str:
+    """A request as an operator sees it, with the doubts about its reading, if there are any."""
+    return f'In doubt: {"; ".join(doubts.splitlines())}. Request: {text}' if doubts else text

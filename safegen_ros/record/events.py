@@ -316,7 +316,7 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
 
 def _with_understood(record: RunRecord, event: UnderstoodRecord) -> RunRecord:
     record = replace(record, understood=event)
-    if event.question:
+    if not event.problem:
         return record
     task = replace(
         record.task,

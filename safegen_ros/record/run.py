@@ -225,7 +225,7 @@ class AnswerRecord:
     Attributes:
         reading: which of the independent translations it belongs to, from 1.
         attempt: of that reading, from 1.
-        refused: why it could not be used; empty when it could.
+        refused: why it could not be used, or was in doubt; empty otherwise.
     """
 
     reading: int
@@ -242,8 +242,8 @@ class UnderstoodRecord:
         domain: PDDL; empty for the built-in domain of that name.
         problem: PDDL, with all constraints.
         reading: the same in canonical words.
-        question: the question back; all else is empty then.
-        digest: of request, problem and reading; a client accepts the reading by it.
+        question: to the person: the doubts, line by line; without a problem, what is meant.
+        digest: of request, problem and doubts; a client accepts the reading by it.
     """
 
     name: str = ''

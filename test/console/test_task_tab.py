@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,13 +13,17 @@ import pytest
 
 from safegen_ros.console import widgets
 from safegen_ros.console.access import Gate
+from safegen_ros.console.choices import read_problem
 from safegen_ros.console.serving import serve
 from safegen_ros.console.state import ConsoleState
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
 from safegen_ros.console.widgets import APPROVE, HISTORY, PLAN, RULES, STEPS, TASK, Cards, Parts
+from safegen_ros.goals.request import IN_WORDS, TranslatedRequest
+from safegen_ros.record.run import TaskRecord, UnderstoodRecord
 
 RULE, OTHER, VAGUE = 'b5 must never be on b1', 'never put b2 on b5', 'be careful with b5'
 SEND, PROVE = 'Plan, prove and execute', 'Plan and prove only'
+MEANT = 'It is meant so, in spite of the doubts'
 
 
 class Sent:
@@ -244,3 +249,27 @@ def test_a_click_opens_the_card_of_one_viewer_until_the_next_step(
     assert (seen, cards.opened) == ({1: HISTORY, 2: RULES}, TASK)
     cards.follow(PLAN, running=True)
     assert (seen, cards.opened) == ({1: PLAN, 2: RULES}, PLAN)
+
+
+def test_a_reading_in_doubt_is_sent_only_when_a_person_has_ticked_it(form: Form) -> None:
+    form['Task from'].value = WORDS
+    chosen = read_problem(form['Problem'].value)
+    doubts = 'the request says <never>, and the reading has no rule'
+    record = UnderstoodRecord('p', problem='(define)', reading='The goal:', question=doubts)
+    spoken = TranslatedRequest(TaskRecord('', IN_WORDS, '', '', 'put b1 on b2', 'words'), (record,))
+    form.tab._take(chosen, spoken)
+    seen = str(form.tab._seen._handle.content)
+    assert seen.index('In doubt: the request says &lt;never&gt;') < seen.index('were understood')
+    assert not form.ready()
+    assert not form.ready(PROVE)
+    form.click(SEND)  # a page that is a moment behind
+    assert not form.sent.tasks
+    assert 'in doubt' in form.told[-1]
+    form[MEANT].value = True
+    assert form.ready()
+    form.click(SEND)
+    assert len(form.sent.tasks) == 1
+    form.tab._take(chosen, spoken)  # read again
+    assert not form.ready()
+    form.tab._take(chosen, replace(spoken, events=(replace(record, question=''),)))
+    assert (form.ready(), form[MEANT].visible) == (True, False)

@@ -146,7 +146,7 @@ def test_an_accepted_reading_is_carried_out_in_two_calls(stack: Stack, approval:
     ('answers', 'code'),
     [
         ([OTHER], ErrorCode.READING_NOT_ACCEPTED),
-        ([RULED], ErrorCode.TRANSLATION_FAILED),
+        ([RULED], ErrorCode.READING_NOT_ACCEPTED),
         ([PLAIN, OTHER], ErrorCode.AMBIGUOUS_REQUEST),
         (['QUESTION: Which tower?'], ErrorCode.AMBIGUOUS_REQUEST),
         (['I cannot do that.'], ErrorCode.TRANSLATION_FAILED),
@@ -440,3 +440,44 @@ def test_without_a_terminal_the_verb_runs_the_reading_of_a_digest(
     assert read.reading_digest in terminal.screen.getvalue()
     (folder,) = terminal.done
     assert load_run(folder).record.reached
+
+
+def test_a_reading_in_doubt_needs_the_yes_of_a_person(
+    stack: Stack,
+    terminal: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """RULED has a rule for which the request has no word."""
+    stack.answer(RULED)
+    result, feedback, kept = run(stack)  # an operator would approve of it
+    assert result.error_code == ErrorCode.READING_NOT_ACCEPTED
+    assert 'no word' in result.error_msg
+    assert 'no word' in result.question
+    assert {each.stage for each in feedback.seen} == {'planning'}
+    assert kept.record.understood is not None
+    assert kept.record.understood.question == result.question
+    assert result.question in render_report(kept.record)
+    planned = stack.client.plan(REQUEST, '', BY_SEARCH, format='words')
+    assert planned.error_code == ErrorCode.READING_NOT_ACCEPTED
+    assert not planned.plan.steps
+
+    for typed, yes in (('y\n', True), ('n\n', False)):
+        type_in(monkeypatch, typed)
+        assert terminal.run(REQUEST, yes=yes) == 1
+    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))  # a pipe, no person
+    assert terminal.run(REQUEST) == 1
+    assert terminal.screen.getvalue().count('READING_NOT_ACCEPTED') == 2
+    assert not terminal.done
+    capsys.readouterr()
+    type_in(monkeypatch, 'y\n')
+    assert terminal.run(REQUEST) == 0
+    assert 'in spite of the doubts?' in capsys.readouterr().err
+    screen = terminal.screen.getvalue()
+    assert screen.index('The reading is in doubt') < screen.index('The goal:')
+    assert 'in doubt the reading has a rule' in screen
+
+    accepted = replace(BY_SEARCH, accept_reading=result.reading_digest, approval=True)
+    done, feedback, _ = run(stack, accepted)
+    assert done.error_code == ErrorCode.NONE
+    assert any('no word' in each.pending.request for each in feedback.seen)

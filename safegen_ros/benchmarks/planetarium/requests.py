@@ -11,15 +11,18 @@ from pathlib import Path
 
 from safegen_ros.datasets.files import DatasetError, read_lines
 from safegen_ros.errors import SafegenError
+from safegen_ros.language.reading import AmbiguousRule
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.model import AtomFormula, Domain, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.tasks.planetarium.doubts import doubts
 from safegen_ros.tasks.planetarium.equivalence import ground_rules
+from safegen_ros.tasks.planetarium.goal_prompt import answered_problem
 from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
-from safegen_ros.tasks.planetarium.request import read_request
+from safegen_ros.tasks.planetarium.request import read_request, request_rules
 from safegen_ros.tasks.planetarium.styles import TranslationStyle
 
 _WORLD = 'blocks'
@@ -29,8 +32,10 @@ _MOST_TOKENS = 1024
 class RequestOutcome(str, Enum):
     """What became of a request."""
 
-    RIGHT = 'right'
-    WRONG = 'wrong, and shown so'
+    RIGHT = 'right without a doubt'
+    DOUBTED = 'right with a doubt shown'
+    WRONG = 'wrong without a doubt'
+    WRONG_DOUBTED = 'wrong with a doubt shown'
     ASKED_BACK = 'question'
     REFUSED = 'refused'
 
@@ -81,7 +86,7 @@ def written_requests(file: Path) -> Iterator[WrittenRequest]:
 def understood(
     asked: WrittenRequest, backend: Backend, style: TranslationStyle, seed: int, readings: int
 ) -> tuple[RequestOutcome, str]:
-    """What became of a request, and its meaning or the reason."""
+    """What became of a request, and its meaning with the doubts, or the reason."""
     sampling = Sampling(temperature=0.6, top_p=0.9, max_new_tokens=_MOST_TOKENS, seed=seed)
     try:
         request = read_request(asked.text, start=asked.start)
@@ -96,7 +101,32 @@ def understood(
     meant = [ground_rules(way, table) for way in ways or [replace(found.problem, constraints=())]]
     right = goal == asked.goal and ground_rules(found.problem, table) in meant
     meaning = ' '.join([*sorted(goal), *map(constraint_text, found.problem.constraints)])
-    return RequestOutcome.RIGHT if right else RequestOutcome.WRONG, meaning
+    if not found.doubts:
+        return RequestOutcome.RIGHT if right else RequestOutcome.WRONG, meaning
+    became = RequestOutcome.DOUBTED if right else RequestOutcome.WRONG_DOUBTED
+    return became, f'{meaning} ({"; ".join(found.doubts)})'
+
+
+def doubted(asked: WrittenRequest, *, ruled: bool = True) -> bool | None:
+    """Whether the reading that is meant would be in doubt, or the same without its rule.
+
+    None where it has no such rule, since a grammar reads it, or its words can mean several things.
+    """
+    request = read_request(asked.text, start=asked.start)
+    try:
+        spoken = request_rules(request)
+    except AmbiguousRule:
+        return None
+    if not ruled and (spoken.constraints or not asked.rules):
+        return None
+    goal, start = ' '.join(sorted(asked.goal)), read_problem(asked.start, request.domain)
+
+    def read(rule: str) -> Problem:
+        return read_problem(answered_problem(start, f'{goal}\n{rule}'), request.domain)
+
+    request, held = replace(request, rest=spoken.rest), read(spoken.constraints).constraints
+    ways = asked.rules if ruled and asked.rules else ('',)
+    return all(doubts(request, read(rule), held) for rule in ways)
 
 
 def _ruled(start: str, rule: str, domain: Domain) -> Problem:

@@ -19,9 +19,8 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import atom_text, constraint_text
-from safegen_ros.tasks.planetarium.coverage import left_out
+from safegen_ros.tasks.planetarium.doubts import made_up
 from safegen_ros.tasks.planetarium.goal_prompt import answered_problem, goal_prompt
-from safegen_ros.tasks.planetarium.invention import made_up
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, request_rules
 
@@ -74,7 +73,7 @@ def as_asked(
     """What a model is asked, and the rules that it has to write: those that no grammar reads.
 
     Raises:
-        SafegenError: the planner would refuse this meaning, or it cannot be reached.
+        SafegenError: a grammar reads another rule, the text says otherwise, or there is no plan.
     """
     start = scene.start
     request = Request(text, start.domain, start=start)
@@ -86,9 +85,9 @@ def as_asked(
         raise SafegenError(f'a grammar reads {spoken.constraints}', ErrorCode.BAD_PDDL)
     asked = replace(request, constraints=spoken.constraints, rest=spoken.rest)
     own = tuple(each for each in problem.constraints if each not in held.constraints)
-    answer = replace(problem, constraints=own)
-    if fault := left_out(asked, answer) or made_up(asked, answer):
-        raise SafegenError(fault, ErrorCode.TRANSLATION_FAILED)
+    # A lesson may say more than its answer: remarks, corrections.
+    if doubts := made_up(asked, replace(problem, constraints=own)):
+        raise SafegenError(doubts[0], ErrorCode.TRANSLATION_FAILED)
     find_plan(problem, _TIME_LIMIT_S)
     typed = bool(start.domain.types)
     return spoken.rest, [constraint_text(each, typed=typed) for each in own]

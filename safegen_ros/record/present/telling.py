@@ -116,15 +116,18 @@ def _goal(event: GoalEvent) -> RunFact | None:
 def _answer(event: AnswerRecord) -> RunFact:
     name = f'Translation {event.reading}, answer {event.attempt},'
     if event.refused:
-        return RunFact(f'{name} cannot be used: {event.refused}', NOTE)
+        return RunFact(f'{name} is not good: {event.refused}', NOTE)
     return RunFact(f'{name} is accepted.')
 
 
 def _understood(event: UnderstoodRecord) -> RunFact:
-    if event.question:
+    if not event.problem:
         return RunFact(f'A question back: {event.question}', NOTE)
     digest = f'digest of this reading: {event.digest}' if event.digest else ''
     details = tuple(filter(None, (event.reading, event.problem.rstrip(), digest)))
+    if event.question:
+        doubts = '; '.join(event.question.splitlines())
+        return RunFact(f'The reading is in doubt: {doubts}.', ALARM, details)
     return RunFact('The request was understood.', GOOD, details)
 
 

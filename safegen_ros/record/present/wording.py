@@ -223,7 +223,7 @@ _ENDED = {
     ErrorCode.ATTEMPTS_EXHAUSTED: 'No plan could be proved safe, so nothing moved',
     ErrorCode.UNSOLVABLE: 'There is no plan that keeps every rule, so nothing moved',
     ErrorCode.AMBIGUOUS_REQUEST: 'The request can mean several things, so nothing was planned',
-    ErrorCode.READING_NOT_ACCEPTED: 'The request was read in another way, so nothing was planned',
+    ErrorCode.READING_NOT_ACCEPTED: 'The reading was not accepted, so nothing was planned',
     ErrorCode.PLANNING_CANCELED: 'It was cancelled before anything moved',
     ErrorCode.PLANNING_STOPPED: 'It was stopped before anything moved',
     ErrorCode.PLAN_REFUSED: 'The plan is not proved safe, so it was not executed',

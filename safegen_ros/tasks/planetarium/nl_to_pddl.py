@@ -3,7 +3,8 @@
 """From a person's words to a problem that may be planned for, or to a question.
 
 The model only proposes. What it writes is read by the grammar of PDDL, must have a plan, and is
-shown back in canonical words that read back as the same problem. Constraints that were given
+shown back in canonical words that read back as the same problem. What it may have left out or added
+is a doubt, which the person who confirms the reading sees first. Constraints that were given
 formally are part of every problem, whatever the model writes; it can add to them and leave out
 none. Rules in the words of `docs/constraints.md` are part of it, too; their grammar reads them. A
 request that is understood in two ways that are not equivalent ends in a question.
@@ -23,7 +24,7 @@ from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.search.budget import SearchLimit, Unsolvable
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.planetarium.coverage import left_out
+from safegen_ros.tasks.planetarium.doubts import doubts
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.fragments import (
     MAX_ANSWER,
@@ -31,7 +32,6 @@ from safegen_ros.tasks.planetarium.fragments import (
     UnreadableAnswer,
     problem_fragment,
 )
-from safegen_ros.tasks.planetarium.invention import made_up
 from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, joined, request_rules
 from safegen_ros.tasks.planetarium.state_rules import contradiction
@@ -53,7 +53,7 @@ class ModelAnswer:
         attempt: of that reading, from 1.
         text: as the model wrote it, or in PDDL where it writes in other words; of one that is
             longer than `MAX_ANSWER`, the beginning.
-        refused: why it cannot be used; empty when it can, and when it is a question.
+        refused: why it cannot be used, or is in doubt; empty otherwise, and for a question.
     """
 
     reading: int
@@ -71,11 +71,14 @@ class Translation:
         words: the problem in canonical English, for the person to agree to; it reads back as the
             same problem.
         attempts: how many answers it took.
+        doubts: what it may have left out or added; nothing is executed until a person, who has seen
+            them, says yes.
     """
 
     problem: Problem
     words: str
     attempts: int
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def translate(
 
     Args:
         sampling: its sampling; every reading has separate seeds.
-        attempts: answers of one reading, until it is given up.
+        attempts: answers of one reading, until it is given up, or taken with its doubts.
         readings: how often the request is translated independently; two that are not proved
             equivalent make a question, and so do two that say the same of other objects. One
             trusts the first.
@@ -140,9 +143,14 @@ def translate(
                 'The request can be understood in more than one way. Which one is meant?\n'
                 f'1. {_unlike(first.words, found.words)}\n2. {_unlike(found.words, first.words)}'
             )
+        first = min(first, found, key=_doubted)
     if first is None:
         raise SafegenError('readings is 0: take at least one', ErrorCode.BAD_PDDL)
     return first
+
+
+def _doubted(reading: Translation) -> int:
+    return len(reading.doubts)
 
 
 def _same(one: Problem, other: Problem, time_limit_s: float) -> bool:
@@ -224,7 +232,7 @@ class _Reading:
         self, backend: Backend, sampling: Sampling, attempts: int
     ) -> Translation | Question:
         refused: tuple[str, str] | None = None
-        reason = 'no attempt was allowed'
+        reason, doubted = 'no attempt was allowed', list[Translation]()
         for attempt in range(1, attempts + 1):
             drawn = replace(sampling, seed=sampling.seed + attempt - 1)
             self._asking(self._number, attempt)
@@ -235,15 +243,18 @@ class _Reading:
                 self._answered(answer)
                 return Question(spoken[len(QUESTION) :].strip() or 'What exactly shall be done?')
             try:
-                problem = self._problem(text)
-                words = self._words(problem)
+                problem, doubtful = self._problem(text)
+                doubted.append(Translation(problem, self._words(problem), attempt, doubtful))
+                if not doubtful:
+                    self._answered(answer)
+                    return doubted[-1]
+                reason = f'{"; ".join(doubtful)}: leave out no part of the request, and add nothing'
             except _Refused as error:
                 reason = error.message
-                self._answered(replace(answer, refused=reason))
-            else:
-                self._answered(answer)
-                return Translation(problem, words, attempt)
+            self._answered(replace(answer, refused=reason))
             refused = (text, reason)
+        if doubted:
+            return min(doubted, key=_doubted)
         raise SafegenError(
             f'the request could not be translated in {attempts} attempts: {reason}: say it in '
             'other words, or write the problem in PDDL',
@@ -261,8 +272,12 @@ class _Reading:
             except StopIteration as end:
                 return str(end.value)
 
-    def _problem(self, answer: str) -> Problem:
-        """The problem in an answer, with all constraints and a plan; raises `_Refused`."""
+    def _problem(self, answer: str) -> tuple[Problem, tuple[str, ...]]:
+        """The problem in an answer, with all constraints and a plan, and the doubts about it.
+
+        Raises:
+            _Refused: there is none.
+        """
         request = self._request
         try:
             problem = read_problem(problem_fragment(answer), request.domain, '<answer>')
@@ -276,18 +291,14 @@ class _Reading:
         wrong = contradiction(request.domain.name, problem.init)
         if wrong:
             raise _Refused(f'the initial state is impossible, for {wrong}: correct it')
-        if dropped := left_out(request, problem):
-            raise _Refused(f'{dropped}: leave out no part of the request')
         given = self._given(problem)
-        own = tuple(each for each in problem.constraints if each not in given)
-        if more := made_up(request, replace(problem, constraints=own)):
-            raise _Refused(f'{more}: add nothing to the request')
+        doubtful = doubts(request, problem, given)
         problem = replace(problem, constraints=tuple(dict.fromkeys((*given, *problem.constraints))))
         try:
             find_plan(problem, self._time_limit_s, self._cancelled)
         except (Unsolvable, SearchLimit) as error:
             raise _Refused(error.message) from error
-        return problem
+        return problem, doubtful
 
     def _given(self, problem: Problem) -> Sequence[Constraint]:
         """The constraints that were given formally, over the objects of a problem."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from support.strategies import SUITE
 
 from safegen_ros.benchmarks.planetarium.requests import (
     RequestOutcome,
-    WrittenRequest,
+    doubted,
     understood,
     written_requests,
 )
@@ -85,11 +86,9 @@ def test_two_answers_that_differ_are_a_question() -> None:
         ('(on b1 b9)', 'b9'),
         ('(under b1 b4)', 'under'),
         ('(on b1)', 'on'),
-        ('(on b3 b4)', "names 'b1'"),
-        ('(on b1 b4) (on b4 b1)', 'the other way round'),
+        ('(on b1 b4) (on b4 b1)', 'no plan'),
         ('(on b1 b4) (holding b1)', 'no plan'),
         ('(on b1 b4)\n(never (on b1 b4))', 'never'),
-        ('', 'no'),
     ],
 )
 def test_what_is_no_goal_of_this_world_is_refused(answer: str, reason: str) -> None:
@@ -118,11 +117,13 @@ def test_written_requests_are_judged(tmp_path: Path) -> None:
     right = ScriptedAnswers(*[' '.join(sorted(asked[0].goal))] * 2)
     became, meaning = understood(asked[0], right, GoalTranslation(), 0, 2)
     assert (became, meaning) == (RequestOutcome.RIGHT, '(on b3 b2)')
-    wrong = ScriptedAnswers(*['(on b3 b2) (clear b3)'] * 2)
-    assert understood(asked[0], wrong, GoalTranslation(), 0, 2)[0] == RequestOutcome.WRONG
+    for wrong, found in (('(clear b3)', RequestOutcome.WRONG),
+                         ('(clear b1)', RequestOutcome.WRONG_DOUBTED)):  # fmt: skip
+        model = ScriptedAnswers(*[f'(on b3 b2) {wrong}'] * 6)
+        assert understood(asked[0], model, GoalTranslation(), 0, 2)[0] == found
     unsure = ScriptedAnswers('(on b3 b2) (clear b3)', '(on b3 b2)')
     assert understood(asked[0], unsure, GoalTranslation(), 0, 2)[0] == RequestOutcome.ASKED_BACK
-    mute = ScriptedAnswers(*[''] * 6)
+    mute = ScriptedAnswers(*['no'] * 6)
     assert understood(asked[0], mute, GoalTranslation(), 0, 2)[0] == RequestOutcome.REFUSED
     bad = tmp_path / 'bad.jsonl'
     for line, said in (
@@ -140,7 +141,7 @@ def test_written_requests_are_judged(tmp_path: Path) -> None:
         ('(always (on b5 b4))', RequestOutcome.RIGHT),
         ('(always (not (on b4 b5)))', RequestOutcome.WRONG),
         ('(always (on b5 b4)) (always (not (holding b4)))', RequestOutcome.WRONG),
-        ('(always (on b5 b4)) (always (not (holding b1)))', RequestOutcome.REFUSED),
+        ('(always (on b5 b4)) (always (not (holding b1)))', RequestOutcome.WRONG_DOUBTED),
         ('(always (not (exists (?any) (holding ?any))))', RequestOutcome.REFUSED),
     ],
 )
@@ -151,147 +152,62 @@ def test_the_rule_of_a_written_request_is_judged(rule: str, became: RequestOutco
 
 
 @pytest.mark.parametrize(
-    ('world', 'text', 'answer', 'left_out'),
+    ('world', 'text', 'answer', 'doubt'),
     [
         ('ferry', 'Take the cars at l1 over to l2.', '(at c1 l2) (at c2 l2)', ''),
         ('ferry', 'Take the cars at l1 over to l2.', '(at-ferry l2)', 'l1'),
         ('ferry', 'Take every car that is at l1 to l2.', '(at c1 l2) (at c2 l2)', ''),
-        ('ferry', 'Take every car to l2.', '(at c1 l2) (at c2 l2)', 'c3'),
+        ('ferry', 'Take every car to l2.', '(at c1 l2) (at c2 l2)', 'every car'),
+        ('ferry', 'Take the two cars at l1 to l2.', '(at c1 l2)', 'two cars'),
         ('ferry', 'c1 goes from l1 to l3', '(at c1 l3)', ''),
-        ('ferry', 'c1 goes to l3 and the ferry to l1', '(at c1 l3)', 'l1'),
-        ('blocks', 'Put whatever is on b4 on b2.', '(on b5 b2)', ''),
-        ('blocks', 'Put b5 on b4.', '(clear b5)', 'b4'),
-        ('blocks', 'Put b5 on b2, I do not care how.', '(on b5 b2)', ''),
-        ('blocks', 'Put b5 on b2 since b4 is mine.', '(on b5 b2)', 'b4'),
-        ('blocks', 'Put b5 on b2 since it is not heavy.', '(on b5 b2)', ''),
-        ('blocks', 'Put b5 on b2, since b1 must not be held.', '(on b5 b2)', 'b1'),
-        ('blocks', 'Quick one before lunch: b5 on b2. Not my idea.', '(on b5 b2)', ''),
-        ('blocks', 'In ten minutes I want b5 on b2.', '(on b5 b2)', ''),
-        ('blocks', 'b5 on b2 within ten minutes', '(on b5 b2)', 'ten minutes'),
-        ('blocks', 'b5 on b2, never in a hurry', '(on b5 b2)', 'never in a hurry'),
-        ('blocks', 'b5 on b2 and not via the cubes', '(on b5 b2)', 'cubes'),
-        ('spanner', 'Bob, tighten nut1!', '(tightened nut1)', ''),
-        ('spanner', 'Bob should be at the gate.', '(tightened nut1)', 'gate'),
-        ('grippers', 'Robots! ball1 to room2!', '(at ball1 room2)', ''),
-        ('grippers', 'Let both robots go to room2.', '(at ball1 room2)', 'robots'),
-        ('grippers', 'robot1, take ball1 to room2', '(at ball1 room2)', 'robot1'),
-        ('grippers', 'Hello robots. ball1 to room2!', '(at ball1 room2)', ''),
-        ('grippers', 'ball1 to room2, while the rest goes to room3', '(at ball1 room2)', 'room3'),
-        ('ferry', "c1 to l2 if it isn't too much bother", '(at c1 l2)', ''),
-        ('ferry', "c1 to l2 if it isn't too far for c2", '(at c1 l2)', 'c2'),
-        ('ferry', 'c1 to l2. Location of other cars not relevant.', '(at c1 l2)', ''),
+        ('ferry', 'c1 that is at l1 goes to l3', '(at c1 l3)', ''),
+        ('ferry', 'c1 goes to l3 and the ferry to l2', '(at c1 l3)', 'l2'),
+        ('ferry', 'c1 to l2, c3 to l1', '(at c1 l2) (at c3 l2)', "'c3' at 'l1'"),
         ('ferry', 'c1 to l2. c2 not to be loaded.', '(at c1 l2)', 'c2'),
-        ('ferry', "c1 to l2, never mind c2. Why don't you sail now?", '(at c1 l2)', ''),
-        ('ferry', "c1 to l2, never mind c2 at l3. Why don't you sail?", '(at c1 l2)', 'c2'),
-        ('ferry', 'c1 to l2, cars dont go to l3', '(at c1 l2)', 'l3'),
-        ('ferry', 'All cars but c2 to l3.', '(at c1 l3) (at c3 l3)', ''),
-        ('ferry', 'All cars but c2 to l3.', '(at c1 l3)', 'c2'),
-        ('ferry', 'The boss does not like waiting, c1 to l2.', '(at c1 l2)', ''),
-        ('ferry', 'I do not like c2 over there, c1 to l2.', '(at c1 l2)', 'c2'),
-        (
-            'ferry',
-            'c1 to l2, don\N{RIGHT SINGLE QUOTATION MARK}t sail',
-            '(at c1 l2)',
-            'sail',
-        ),
-        ('blocks', 'b3 on b5, with b3 without anything on it.', '(on b3 b5) (clear b3)', ''),
-        ('blocks', 'b3 on b5, without anything landing on b4.', '(on b3 b5)', 'b4'),
-        ('spanner', "That gate's been rattling: tighten nut1.", '(tightened nut1)', ''),
-        ('blocks', 'b3 on b5, and nobody lifts b1', '(on b3 b5)', 'b1'),
-        ('blocks', 'b3 on b5, at no point b5 on b2', '(on b3 b5)', 'b2'),
-        ('spanner', 'nut1 and nut2 tight, nut1 only once nut2 is', f'{NUTS}', 'only once'),
-        ('spanner', "Bob's at that gate: tighten nut1.", '(tightened nut1)', 'gate'),
-        ('ferry', 'c1 to l2. No wait, l3, not l2.', '(at c1 l3)', ''),
-        ('ferry', 'c2, sorry, c1 to l3 instead of l2', '(at c1 l3)', ''),
-        ('ferry', 'Never dent c2. No, c1 to l3, not c2.', '(at c1 l3)', 'never dent'),
-        ('ferry', 'c1 to l3, no, and c2 not to l2', '(at c1 l3)', 'c2'),
-    ],
-)
-def test_a_part_may_be_left_out_where_it_asks_for_nothing(
-    world: str, text: str, answer: str, left_out: str
-) -> None:
-    request = read_request(text, start=(DATA / f'{world}.pddl').read_text(encoding='utf-8'))
-    model = ScriptedAnswers(*[answer] * 6)
-    if left_out:
-        with pytest.raises(SafegenError, match=left_out):
-            translate(request, model, Sampling(), style=GoalTranslation())
-    else:
-        assert isinstance(
-            translate(request, model, Sampling(), style=GoalTranslation()), Translation
-        )
-
-
-@pytest.mark.parametrize(
-    ('world', 'text', 'answer', 'made_up'),
-    [
-        ('spanner', 'Tighten nut2 so it looks fine.', '(tightened nut2) (tightened nut1)', 'nut1'),
-        (
-            'spanner',
-            'nut2 tight',
-            '(tightened nut2)\n(always (not (at spanner2 gate)))',
-            'no such rule',
-        ),
+        ('ferry', 'c1 to l2, cars dont go to l3', '(at c1 l2)', 'cars don.t go'),
+        ('ferry', 'c1 to l2, don\N{RIGHT SINGLE QUOTATION MARK}t sail', '(at c1 l2)', 'sail'),
+        ('ferry', 'c1 and c3 should trade places.', '(at c1 l3) (at c3 l2)', "'c3' at 'l1'"),
+        ('ferry', 'Swap c1 and c3.', '(at c1 l3) (at c3 l1)', ''),
+        ('blocks', 'Put whatever is on b4 on b2.', '(on b5 b2)', ''),
+        ('blocks', 'Put b5 on b2, I do not care how.', '(on b5 b2)', 'not care'),
+        ('blocks', 'Put b5 on b2, since b1 must not be held.', '(on b5 b2)', 'b1'),
+        ('blocks', 'b5 on b2 within ten minutes', '(on b5 b2)', "'ten'"),
+        ('blocks', 'b3 on b5, and nobody lifts b1', '(on b3 b5)', 'nobody lifts b1'),
+        ('blocks', 'b3 on b5, at no point b5 on b2', '(on b3 b5)', 'at no point'),
         ('blocks', 'Have the arm holding b3.', '(holding b3) (on-table b2)', 'b2'),
         ('blocks', 'Hold the block that is on b4.', '(holding b5)', ''),
-        ('blocks', 'Put the block that is on b4 on b3.', '(on b5 b3) (clear b2)', 'b2'),
-        ('ferry', 'Take the cars that are at l1 to l2.', '(at c1 l2) (at c2 l2)', ''),
-        ('ferry', 'Take the cars that are at l1 to l2.', '(at c1 l2) (at c2 l2) (at c3 l2)', 'c3'),
-        ('ferry', 'I want the cars at l2.', '(at c1 l2) (at c2 l2) (at c3 l2)', ''),
-        ('grippers', 'ball1 to room2', '(at ball1 room2) (at-robby robot1 room2)', 'robot1'),
-        ('grippers', 'Every ball to room2.', f'{BALLS} (at-robby robot1 room2)', 'robot1'),
-        ('grippers', 'All three balls to room2.', BALLS, ''),
-        ('grippers', 'Both robots to room2.', '(at-robby robot1 room2)', 'another number'),
-        ('ferry', 'The cars at l1 both to l2.', '(at c1 l2) (at c2 l2) (at c3 l2)', 'number'),
-        ('ferry', 'The cars at l1 both to l2.', '(at c1 l2) (at c2 l2)', ''),
-        ('ferry', 'c1 and c3 should trade places.', '(at c1 l3) (at c3 l2)', "put 'c3' in"),
-        ('ferry', 'Swap c1 and c3.', '(at c1 l3) (at c3 l1)', ''),
-        ('blocks', 'Swap b2 and b5.', '(on b2 b4) (on b5 b1)', ''),
-        ('blocks', 'b2 belongs on b4.', '(on b4 b2)', 'the other way round'),
+        ('blocks', 'b2 belongs on b4.', '(on b4 b2)', "'b2' at 'b4'"),
         ('blocks', 'b4 is to be directly under b2.', '(on b2 b4)', ''),
-        ('blocks', 'b4 is to be directly under b2.', '(on b4 b2)', 'the other way round'),
-        ('blocks', 'b3 on b1, b2 on b5', '(on b2 b5) (on b3 b2) (clear b1)', "says 'b1'"),
-        ('blocks', 'b3 on b1, no, sorry, b1 on b3.', '(on b1 b3)', ''),
-        (
-            'ferry',
-            'c1 to l2, ferry and c3 to l1',
-            '(at c1 l2) (at c3 l2) (at-ferry l1)',
-            "says 'l1'",
-        ),
-        ('ferry', 'c1 that is at l1 goes to l3', '(at c1 l3)', ''),
-        ('spanner', 'Give spanner1 to bob.', '(carrying bob spanner1)', ''),
-        ('blocks', 'Swap b2 and b5.', '(on b5 b1) (on b2 b3)', "put 'b2' in"),
-        ('blocks', 'b1 and b2 should swap places.', '(on b1 b2)', ''),
+        ('blocks', 'b4 is to be directly under b2.', '(on b4 b2)', "'b2' at 'b4'"),
+        ('blocks', 'A stack, top down b1, b3 and b5.', '(on b1 b5) (on b5 b3)', "'b1' at 'b3'"),
+        ('blocks', 'b1 at the bottom, then b3.', '(on b1 b3)', "'b3' at 'b1'"),
+        ('spanner', 'Bob, tighten nut1!', '(tightened nut1)', ''),
+        ('spanner', 'nut1 and nut2 tight, nut1 only once nut2 is', NUTS, 'only once'),
+        ('spanner', 'Tighten nut2 so it looks fine.', f'{NUTS}', 'nut1'),
+        ('spanner', 'nut2 tight', '(tightened nut2)\n(always (not (at spanner2 gate)))', 'no word'),
+        ('grippers', 'Let both robots go to room2.', '(at ball1 room2)', 'both robots'),
+        ('grippers', 'robot1, take ball1 to room2', '(at ball1 room2)', 'robot1'),
+        ('grippers', 'ball1 to room2', '(at ball1 room2) (at-robby robot1 room2)', 'robot1'),
+        ('grippers', 'All three balls to room2.', BALLS, ''),
     ],
 )
-def test_an_answer_adds_nothing_to_its_request(
-    world: str, text: str, answer: str, made_up: str
+def test_what_an_answer_leaves_out_or_adds_is_a_doubt(
+    world: str, text: str, answer: str, doubt: str
 ) -> None:
-    start = (DATA / f'{world}.pddl').read_text(encoding='utf-8')
-    if made_up:
-        with pytest.raises(SafegenError, match=made_up):
-            read(text, answer, start=start)
-    else:
-        assert isinstance(read(text, answer, start=start), Translation)
+    found = read(text, answer, start=(DATA / f'{world}.pddl').read_text(encoding='utf-8'))
+    assert isinstance(found, Translation)
+    assert bool(found.doubts) == bool(doubt)
+    assert re.search(doubt, '; '.join(found.doubts))
 
 
-def accepted(asked: WrittenRequest) -> bool:
-    """Whether the planner accepts what a request means, in one of the ways to write its rule."""
-    goal = ' '.join(sorted(asked.goal))
-    for rule in asked.rules or ('',):
-        rules = rule[len('(and ') : -1] if rule.startswith('(and ') else rule
-        model = ScriptedAnswers(*[f'{goal}\n{rules}'] * 3)
-        if understood(asked, model, GoalTranslation(), 0, 1)[0] == RequestOutcome.RIGHT:
-            return True
-    return False
-
-
-_BLIND = ('auditor', 'dispatcher', 'student')  # not read for the program
-
-
-def test_what_is_meant_is_accepted() -> None:
-    files = [file for file in sorted(DATA.glob('*.jsonl')) if file.stem not in _BLIND]
+def test_few_right_readings_are_in_doubt_and_most_without_their_rule() -> None:
+    blind = ('auditor', 'dispatcher', 'student')  # not read for the program
+    files = [file for file in sorted(DATA.glob('*.jsonl')) if file.stem not in blind]
     every = [asked for file in files for asked in written_requests(file)]
-    assert len([asked.text for asked in every if not accepted(asked)]) <= 2
+    right = [doubted(asked) for asked in every]
+    assert 0 < right.count(True) < 0.15 * len(every)
+    missed = [doubted(asked, ruled=False) for asked in every]
+    assert missed.count(False) <= 1 < missed.count(True)
 
 
 def test_a_file_without_requests_is_an_error(tmp_path: Path) -> None:
