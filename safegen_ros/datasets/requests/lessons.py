@@ -111,9 +111,10 @@ def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], l
         told, rule = next((each for each in tried if each[1] and each[1] not in said), ('', ''))
         if not rule:
             continue
-        if not said and not rule.startswith('(at') and rng.random() < 0.2:
+        place = 1.0 if said or rule.startswith('(at') else rng.random()
+        if place < 0.2:
             text = told + rng.choice(phrases()['rule-first']) + text
-        elif len(parts) > 1 and not said and text.startswith(parts[0]) and rng.random() < 0.2:
+        elif place < 0.4 and len(parts) > 1 and text.startswith(parts[0]):
             joint = rng.choice(phrases()['rule-joints'])
             text = parts[0] + joint + told + text[len(parts[0]) :]
         else:
@@ -160,7 +161,7 @@ def _slipped(rng: Random, word: str) -> str:
 def _written(rng: Random, text: str) -> str:
     """The text as people write it: with and without capitals and marks."""
     text = re.sub(r'\s+([,.;:!?)])', r'\1', ' '.join(text.split()))
-    text = re.sub(r'([,.;:!?])[,.;:]+', r'\1', text).replace('( ', '(').lstrip(' ,.;')
+    text = re.sub(r'([,.;:!?])[,.;:]+', r'\1', text).replace('( ', '(').lstrip(' ,.;').rstrip(' ,')
     style = rng.random()
     if style < 0.08:
         return re.sub(r'[.,;!]+(?= )', '', text)

@@ -161,7 +161,9 @@ class SpokenRules:
             return _NONE
         first, then = facts[early[0]], facts[late[0]]
         if early in wanted and first is then and early[1] != late[1] and rng.random() < 0.6:
-            told = chosen(rng, phrases()['order-names']).format(
+            alike = [atom for atom in wanted if atom[0] == late[0]]
+            fit = [each for each in phrases()['order-names'] if len(alike) == 2 or '1}' in each]
+            told = chosen(rng, fit).format(
                 self._speech.name(early[1]),
                 self._speech.name(late[1]),
                 f1=speech.state(then, self._names(late), [('may be', ''), ('is', '')]),
@@ -241,7 +243,7 @@ class SpokenRules:
         wanted = [atom for atom in self._wishes.goal if atom not in self._scene.now]
         if not wanted:
             return _NONE
-        atom, number = self._rng.choice(wanted), self._rng.randint(4, 12)
+        atom, number = wanted[0], self._wishes.steps
         told = chosen(self._rng, phrases()['within']).format(**self._early(atom))
         count = self._rng.choice((phrases()['digits'][number], str(number)))
         return told.replace('COUNT', count), f'(within {number} {atom_text(atom)})'

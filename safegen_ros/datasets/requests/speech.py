@@ -15,6 +15,7 @@ _FORMS = ('{0}', '{0}', '{0}', '{0}', '{0}', '{noun} {0}', 'the {noun} {0}')
 _REFERRED = 0.2  # share of the objects that are named by where they are
 _NUMBERED = 0.04  # share of the objects that are named by their number
 _DIGITS = '0123456789'
+_TOLD_TWICE = 0.15  # share of those that are named too
 _SIDE = re.compile(r'([lr])gripper(\d+)')
 _PASSIVE = re.compile(r'(?!have|let|make|get|see|give)\S+ \{0\}(?! (?:and|it|go|up)\b)')
 
@@ -36,7 +37,7 @@ class Speech:
         """How an object is called; with `referred`, sometimes by the place where it is."""
         rng = self.rng
         if referred and rng.random() < _REFERRED and (told := self.described(name)):
-            return told
+            return f'{name} , {told} ,' if rng.random() < _TOLD_TWICE else told
         if '-' in name and not name[-1].isdigit() and rng.random() < 0.5:
             return f'the {name.replace("-", " ")}'
         noun = rng.choice(self.scene.nouns[self.scene.kind(name)])

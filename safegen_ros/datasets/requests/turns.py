@@ -12,6 +12,7 @@ from safegen_ros.datasets.requests.scenes import AskedFact
 from safegen_ros.datasets.requests.wishes import COUNTS, TWICE, Wishes
 
 _TURNED = 0.5  # share of the parts in one of the constructions below
+_REARRANGED = 0.1  # share of the first parts about blocks that start from the stacks of now
 _PLURAL = (
     ('should be', ''),
     ('must be', ''),
@@ -27,6 +28,9 @@ class TurnedWishes(Wishes):
 
     def part(self) -> str:
         """See `Wishes`."""
+        if self._scene.blocks and not self.goal and self._rng.random() < _REARRANGED:
+            ways = [self._turned_over, self._turned_over, self._upended, self._restacked]
+            return self._rng.choice([*ways, self._replaced, self._exchanged])()
         if self._rng.random() > _TURNED:
             return super().part()
         turns = [
@@ -37,7 +41,6 @@ class TurnedWishes(Wishes):
             turns += [self._pair, self._pair]
         if self._scene.blocks:
             turns += [self._column] * 5 + [self._tower] * 10
-            turns += [self._restacked, self._upended, self._turned_over, self._replaced]
             turns += [self._rest, self._bare]
         return self._rng.choice(turns)()
 
@@ -75,6 +78,7 @@ class TurnedWishes(Wishes):
         self._last = atom[1]
         told = self._named('topics', thing)
         if rng.random() < 0.3:
+            words[0] = words[0].replace('him', 'he')
             return f'{told} {speech.state(fact, words, phrases()["modals"])}'
         return f'{told} {chosen(rng, phrases()["asking"])} {speech.deed(fact, words)}'
 

@@ -27,6 +27,7 @@ class Wishes:
 
     Attributes:
         goal: what is wanted so far.
+        steps: how many of them a rule may allow.
     """
 
     def __init__(self, speech: Speech) -> None:
@@ -37,6 +38,7 @@ class Wishes:
         self._settled: set[tuple[str, str]] = set()  # what is, of which object
         self._below: set[str] = set()  # blocks that something is to stand on
         self._last = ''  # the object that 'it' is
+        self.steps = self._rng.randint(4, 12)
 
     @property
     def busy(self) -> frozenset[str]:
@@ -269,7 +271,7 @@ class Wishes:
         text = template.format(
             called[0],
             joint.join(called[1:-1]) + (last if called[2:] else '') + called[-1],
-            rng.choice((', '.join(called), self._speech.listed(names))),
+            ', '.join(called[:-1]) + rng.choice((', ', ' and ', ', and ')) + called[-1],
             t=rng.choice((' on the table', ' standing on the table')) if table else '',
             chain=chain.join(called),
             low=called[0 if way == 'up' else -1],

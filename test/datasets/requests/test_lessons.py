@@ -78,7 +78,7 @@ def test_the_planner_accepts_most_of_what_is_meant_and_lessons_are_no_others() -
             except SafegenError:
                 refused += 1
             else:
-                assert text.lower().startswith(rest.lower()[:1])
+                assert rest[:9] in text
                 assert len(more) <= len(rules)
     assert refused < asked / 4
 
