@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(584, 400),
-    'source lines': Limit(114_900, 76_000),
-    'test files': Limit(386),
-    'test lines': Limit(63_900, 42_000),
+    'source lines': Limit(114_500, 76_000),
+    'test files': Limit(387),
+    'test lines': Limit(63_930, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(9),

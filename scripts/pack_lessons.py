@@ -27,8 +27,9 @@ from safegen_ros.training.encoding import IGNORE, tokens_of
 _PART = 20  # groups
 
 
-def part(out: Path, base: str, mix: str, seed: int, size: int, number: int) -> None:
+def part(out: Path, base: str, mix: str, seed: int, size: int, groups: range) -> None:
     """Writes the lessons of some groups, unless they are there."""
+    number = groups.start // _PART
     path = out / f'{seed}-{number:05}.npz'
     if path.exists():
         return
@@ -38,7 +39,7 @@ def part(out: Path, base: str, mix: str, seed: int, size: int, number: int) -> N
     make = request_group if mix == 'requests' else partial(lesson_group, MIXES[mix])
     ids: list[int] = []
     ends, answers = [], []
-    for group in range(number * _PART, (number + 1) * _PART):
+    for group in groups:
         for line in make(seed, group, size):
             row = json.loads(line)
             completion = [{'role': 'assistant', 'content': row['completion']}]
@@ -67,7 +68,9 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     make = partial(part, args.out, args.base, args.mix, args.seed, args.size)
     with Pool(args.jobs, maxtasksperchild=20) as pool:
-        for _ in pool.imap_unordered(make, range(args.groups // _PART)):
+        firsts = range(0, args.groups, _PART)
+        parts = [range(first, min(first + _PART, args.groups)) for first in firsts]
+        for _ in pool.imap_unordered(make, parts):
             pass
 
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Supervised fine-tuning of adapters on a GPU for a fixed time, on the parts of `pack_lessons.py`.
+"""Supervised fine-tuning of adapters on a GPU for a given time, on the parts of `pack_lessons.py`.
 
     scripts/train_gpu.py --config config/train/smollm2-gpu.yaml --packed runs/packed \
-        --out runs/smollm2-gpu --seconds 540
+        --out runs/smollm2-gpu --seconds 1000
 
 Model and optimizer are those of the recipe; its data and budget are not read. Parts that appear in
-the folder while it runs are learned from as well. `--begin` and `--end` say which stretch of the
-schedule the time is, so that a run can be divided: `--state` keeps the adapters and the optimizer
-between the stretches.
+the folder while it runs are learned from as well. Loading and writing come on top of the time.
+`--begin` and `--end` say which stretch of the schedule it is, so that a run can be divided:
+`--state` keeps the adapters and the optimizer between the stretches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from safegen_ros.training.arguments import adapters
 from safegen_ros.training.config import load_config
 from safegen_ros.training.encoding import IGNORE
 from safegen_ros.training.export import write_adapters
-from safegen_ros.training.network import word_losses
+from safegen_ros.training.network import Losses, word_losses
 
 _ROUND = 64  # batches that are sorted by length together
 _LENGTHS = 64  # a batch is padded to a multiple of it
@@ -96,7 +96,6 @@ def main() -> None:
     parser.add_argument('--end', type=float, default=1.0)
     parser.add_argument('--tokens', type=int, default=49152)
     parser.add_argument('--log', type=int, default=50)
-    parser.add_argument('--compile', action='store_true')
     parser.add_argument('--style', default='reasoned')
     args = parser.parse_args()
     began = time.monotonic()
@@ -127,11 +126,8 @@ def main() -> None:
     )
     if args.state and (args.state / 'optimizer.pt').exists():
         optimizer.load_state_dict(torch.load(args.state / 'optimizer.pt', weights_only=True))
-    if args.compile:
-        for layer in inner.model.layers:
-            layer.compile(dynamic=True)
 
-    def losses(batch: list[Lesson]):
+    def losses(batch: list[Lesson]) -> Losses:
         ids, labels = tensors(batch, device)
         with (
             torch.autocast(device, dtype=torch.bfloat16),
@@ -150,7 +146,7 @@ def main() -> None:
     seen = step = words = right = whole = rows = 0
     total = torch.zeros((), device=device)
     for batch in batches(args.packed, args.tokens, longest, held, rng):
-        share = (time.monotonic() - first) / (args.seconds - (first - began) - 20)
+        share = (time.monotonic() - first) / args.seconds
         progress = args.begin + (args.end - args.begin) * share
         if share >= 1:
             break

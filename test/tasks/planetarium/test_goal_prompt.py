@@ -201,7 +201,14 @@ def test_what_an_answer_leaves_out_or_adds_is_a_doubt(
 
 
 def test_few_right_readings_are_in_doubt_and_most_without_their_rule() -> None:
-    blind = ('auditor', 'dispatcher', 'student')  # not read for the program
+    blind = (
+        'auditor',
+        'dispatcher',
+        'student',
+        'nurse',
+        'startup',
+        'teacher',
+    )  # not read for the program
     files = [file for file in sorted(DATA.glob('*.jsonl')) if file.stem not in blind]
     every = [asked for file in files for asked in written_requests(file)]
     right = [doubted(asked) for asked in every]
