@@ -107,9 +107,12 @@ def main() -> None:
     base = AutoModelForCausalLM.from_pretrained(
         config.model.base, **{**LOCAL, 'dtype': torch.bfloat16}, attn_implementation='sdpa'
     )
+    lora = config.model.lora
+    if lora is None:
+        raise SystemExit(f'{args.config}: it has no adapters: write model.lora')
     start = args.state if args.state and args.state.exists() else None
-    if start is None and config.model.lora.start:
-        start = Path(config.model.lora.start)
+    if start is None and lora.start:
+        start = Path(lora.start)
     if start:
         model = PeftModel.from_pretrained(base, start, is_trainable=True)
     else:

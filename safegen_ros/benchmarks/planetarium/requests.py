@@ -14,10 +14,10 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.language.reading import AmbiguousRule
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.model import AtomFormula, Domain, Problem
+from safegen_ros.pddl.model import Domain, Formula, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.text_files import read_text
-from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.planetarium.doubts import doubts
 from safegen_ros.tasks.planetarium.equivalence import ground_rules
 from safegen_ros.tasks.planetarium.goal_prompt import answered_problem
@@ -110,8 +110,11 @@ def understood(
 def doubted(asked: WrittenRequest, *, ruled: bool = True) -> bool | None:
     """Whether the reading that is meant would be in doubt, or the same without its rule.
 
-    None where it has no such rule, since a grammar reads it, or its words can mean several things.
+    None where it has no such rule, since a grammar reads it, its words can mean several things, or
+    its goal has a `not`, which no answer can have.
     """
+    if any(fact.startswith('(not ') for fact in asked.goal):
+        return None
     request = read_request(asked.text, start=asked.start)
     try:
         spoken = request_rules(request)
@@ -133,6 +136,6 @@ def _ruled(start: str, rule: str, domain: Domain) -> Problem:
     return read_problem(f'{start.rstrip()[:-1]}(:constraints {rule}))', domain, '<rule>')
 
 
-def _atoms(goal: Sequence[object]) -> Iterator[str]:
+def _atoms(goal: Sequence[Formula]) -> Iterator[str]:
     for each in goal:
-        yield atom_text((each.predicate, *each.terms)) if isinstance(each, AtomFormula) else '?'
+        yield formula_text(each)
