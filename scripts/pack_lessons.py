@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 """Makes lessons of planning and their tokens, in parts, for `train_gpu.py`.
 
-    scripts/pack_lessons.py runs/lessons-packed --mix all --seed 11 --groups 4000 --jobs 2
+    python scripts/pack_lessons.py runs/lessons-packed --mix all --seed 11 --groups 4000 --jobs 2
 
 Each part is `SEED-NUMBER.npz` with `ids` (the tokens of all lessons in a row), `ends` (where each
 lesson ends) and `answers` (where its answer begins).

@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 """Supervised fine-tuning of adapters on a GPU for a given time, on the parts of `pack_lessons.py`.
 
-    scripts/train_gpu.py --config config/train/smollm2-gpu.yaml --packed runs/packed \
+    python scripts/train_gpu.py --config config/train/smollm2-gpu.yaml --packed runs/packed \
         --out runs/smollm2-gpu --seconds 1000
 
 Model and optimizer are those of the recipe; its data and budget are not read. Parts that appear in
