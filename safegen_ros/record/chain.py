@@ -4,7 +4,7 @@
 
 The digest of an entry covers the entry and the digest, key and signature of the entry before it.
 The key of the installation signs each digest. So the last signature vouches for all entries, and
-the head in the state folder has their number. docs/records.md describes the chain.
+the head in the state folder has their number. docs/journal.md describes the chain.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Append an event before acting on it or telling anybody; then a process that is killed at any moment
 leaves behind what had been done. Events are never changed: they are a signed chain (`chain.py`), so
-that neither damage nor a change goes unnoticed. docs/records.md describes the file.
+that neither damage nor a change goes unnoticed. docs/journal.md describes the file.
 """
 
 from __future__ import annotations
