@@ -78,7 +78,7 @@ class Options:
     )
     feedback: str = _option(
         '',
-        'content of a retry prompt (default: from config): {feedback}',
+        'what a retry prompt says about the refused plan (default: from config): {feedback}',
         flag='feedback',
         verbs=_EVERY,
     )

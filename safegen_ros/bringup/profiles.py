@@ -150,13 +150,13 @@ def profile_args(scope: str, *own: ArgSpec) -> tuple[ArgSpec, ...]:
         ArgSpec(
             'console',
             'false',
-            'Whether the page of the operator is served, on loopback.',
+            'Serve the operator console on 127.0.0.1.',
             choices=('true', 'false'),
         ),
         ArgSpec(
             'console_port',
             '8765',
-            'Port of that page, 1 to 65535.',
+            'Port of the console, 1 to 65535.',
             kind='int',
             low=1,
             high=65535,

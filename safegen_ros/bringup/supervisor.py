@@ -417,18 +417,20 @@ def up(
     *,
     log_dir: Path | None = None,
     say: Callable[[str], None] = print,
+    on_event: Callable[[SupervisorEvent], None] | None = None,
 ) -> ExitCode:
     """Run a profile of the table until it is stopped: `safegen up PROFILE`.
 
     Args:
-        log_dir: see `Supervisor`.
+        log_dir, on_event: see `Supervisor`.
         say: prints one line for the user.
 
     Returns:
         The exit status of the command.
     """
     try:
-        stack = Supervisor(node_specs(profile, values), log_dir=log_dir, screen=True)
+        specs = node_specs(profile, values)
+        stack = Supervisor(specs, log_dir=log_dir, screen=True, on_event=on_event)
     except SafegenError as error:
         say(error.message)
         return ExitCode.USAGE

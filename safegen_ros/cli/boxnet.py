@@ -207,7 +207,10 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help='seed of sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='runs per batch')] = 8,
     feedback: Annotated[
-        str, typer.Option(help='content of a retry prompt: binary, category or diagnosis')
+        str,
+        typer.Option(
+            help='what a retry prompt says about the refused plan: binary, category or diagnosis'
+        ),
     ] = 'diagnosis',
     idle_arms_block: Idle = False,
     depth: Depth = 'analytic',

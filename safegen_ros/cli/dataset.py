@@ -35,10 +35,15 @@ Out = Annotated[Path, typer.Argument(file_okay=False, help='folder of the datase
 RecipeFile = Annotated[
     Path | None, typer.Option('--recipe', help=f'recipe (default: that of {BENCH})')
 ]
-Rows = Annotated[int | None, typer.Option(min=0, help='rows per domain (default: from the recipe)')]
+Rows = Annotated[
+    int | None, typer.Option(min=0, help='rows of this split per domain (default: from the recipe)')
+]
 Train = Annotated[
     int | None,
-    typer.Option(min=1, help='rows per domain, and most renamed rows (default: from the recipe)'),
+    typer.Option(
+        min=1,
+        help='training rows per domain, no fewer than renamed ones (default: from the recipe)',
+    ),
 ]
 Seed = Annotated[
     int | None, typer.Option(min=0, help='seed of all problems (default: from the recipe)')
@@ -134,13 +139,13 @@ def merge(out: Out, jobs: Jobs = None) -> None:
 def lessons(
     out: Out,
     groups: Annotated[
-        int, typer.Option(min=1, help='number of groups; prompts of a group begin alike')
+        int, typer.Option(min=1, help='number of groups, whose prompts begin with the same text')
     ] = 600,
     size: Annotated[int, typer.Option(min=1, help='lessons per group')] = 8,
     mix: Annotated[
         str,
         typer.Option(
-            help='small problems first, then first (like those of the paper), then all; or '
+            help='kind of lessons: small, first (like those of the paper), all; or '
             'requests, in words'
         ),
     ] = 'all',

@@ -64,7 +64,10 @@ Strategy = Annotated[
         help=f'planners to try, in order, comma-separated (repeatable): {", ".join(LEVELS)}'
     ),
 ]
-Feedback = Annotated[str, typer.Option(help=f'content of a retry prompt: {", ".join(FEEDBACK)}')]
+Feedback = Annotated[
+    str,
+    typer.Option(help=f'what a retry prompt says about the refused plan: {", ".join(FEEDBACK)}'),
+]
 Attempts = Annotated[int, typer.Option(min=1, max=100, help='attempts of the planner model')]
 Budget = Annotated[float, typer.Option(min=0.1, max=86400, help='seconds per goal')]
 

@@ -198,7 +198,7 @@ def run(
     Your own PLAN is refused unless it is proved safe. With --plan-only the plan is printed on
     standard output and the attempts on standard error.
 
-    The reading of a request in words (with --domain NAME or --start PROBLEM) is shown first.
+    A request in words needs --start PROBLEM or --domain NAME. Confirm its reading first.
     """
     with Console(stderr=True).status('loading safegen'):
         from safegen_ros.cli.demo import run_goal
@@ -256,7 +256,10 @@ def _profiles_help() -> str:
 @app.command(epilog=_profiles_help())
 def up(
     profile: Annotated[
-        str, typer.Argument(help='profile to start, such as sim', autocompletion=complete_profile)
+        str,
+        typer.Argument(
+            help='sim (simulated arm) or mycobot (real arm)', autocompletion=complete_profile
+        ),
     ] = 'sim',
     arguments: ProfileArguments = None,
     console: Annotated[
@@ -269,12 +272,30 @@ def up(
     except BringupError as error:
         print_error(error.message)
         raise typer.Exit(EXIT_BAD_INPUT) from None
-    from safegen_ros.bringup.supervisor import up as bring_up
-
     values = {'console': 'true'} if console else {}
     if console and profile == 'sim':
         values['real_time_factor'] = '1'
-    raise typer.Exit(int(bring_up(profile, values | argument_values(arguments or ()))))
+    values |= argument_values(arguments or ())
+    with Console().status('loading safegen') as waits:
+        if not waits.console.is_terminal:
+            print(f'starting the nodes of {profile}, which takes some seconds', flush=True)
+        from safegen_ros.bringup.supervisor import SupervisorEvent
+        from safegen_ros.bringup.supervisor import up as bring_up
+
+        missing: set[str] = set()
+
+        def note(event: SupervisorEvent) -> None:
+            if event.kind == 'started':
+                missing.add(event.node.strip('/'))
+            elif event.kind == 'ready':
+                missing.discard(event.node.strip('/'))
+            waits.update(f'waiting for {", ".join(sorted(missing)) or "the page"}')
+
+        def say(line: str) -> None:
+            waits.stop()
+            print(line, flush=True)
+
+        raise typer.Exit(int(bring_up(profile, values, say=say, on_event=note)))
 
 
 @app.command()

@@ -58,7 +58,7 @@ VERBS = {
     'rules': VerbSpec('rules:rules', 'Translate rules in plain words into PDDL3.', PROVE),
     'lint': VerbSpec('lint:lint', 'Find mistakes in a PDDL domain or problem.', PROVE),
     'up': VerbSpec('goal_verbs:app', 'Start the nodes of a profile and keep them running.', RUN),
-    'down': VerbSpec('goal_verbs:app', 'Stop the stack.', RUN),
+    'down': VerbSpec('goal_verbs:app', "Stop the nodes that 'safegen up' started.", RUN),
     'status': VerbSpec('operate:status', 'Show nodes, stop state and running goals.', RUN),
     'run': VerbSpec(
         'goal_verbs:app', 'Send one task to a running stack, optionally with a plan.', RUN

@@ -228,7 +228,8 @@ def verify(
     problem: Annotated[
         Path,
         typer.Argument(
-            help='problem file with its constraints (PDDL, JSON or English)',
+            help='problem file with its constraints (PDDL, JSON or English); a PDDL domain '
+            'file may come first',
             autocompletion=complete_problem,
         ),
     ],
