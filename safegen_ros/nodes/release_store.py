@@ -173,27 +173,30 @@ class ReleaseStore(Closing):
         _write(self.folder / _STATE, {'state': state.state, **fields, 'time': state.time})
 
     def add_stop(self, reason: str, count: int) -> None:
-        """Withdraws the release, then stores a stop beside it.
+        """Stores a stop, and withdraws the release beside it.
 
         Raises:
             OSError: the stop is not stored; the message says whether the release is withdrawn.
         """
-        kept = ''
-        try:
-            (self.folder / _STATE).unlink(missing_ok=True)  # which works on a full disk
-        except OSError as error:
-            kept = f', and the release stays stored ({error}): a restart would move again'
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             fields = {'reason': reason[:MAX_REASON], 'count': count, 'time': time.time()}
+            # First: a reader in between finds the reason, and a stop outweighs a release.
             _write(self.folder / _STOPS.replace('*', uuid.uuid4().hex[:12]), fields)
         except OSError as error:
-            if not kept:
-                with suppress(OSError):
-                    _sync(self.folder)
-                kept = ': the release is withdrawn, so that a restart stays stopped'
+            kept = self._withdraw()
+            with suppress(OSError):
+                _sync(self.folder)
             raise OSError(f'{error}{kept}') from error
-        # A stop that is stored outweighs a release that could not be withdrawn.
+        self._withdraw()
+
+    def _withdraw(self) -> str:
+        """Removes the release, which works on a full disk; returns in words whether it is gone."""
+        try:
+            (self.folder / _STATE).unlink(missing_ok=True)
+        except OSError as error:
+            return f', and the release stays stored ({error}): a restart would move again'
+        return ': the release is withdrawn, so that a restart stays stopped'
 
     def release(self, stops: list[Path], arm: bool, count: int) -> Stored:
         """Stores a release and ends the named stops; returns the stored state.
