@@ -99,6 +99,7 @@ def test_a_dataset_is_checked_and_its_tasks_are_found(built: Path, tmp_path: Pat
         app(['bench', 'boxnet', 'render', str(built / 'test.jsonl'), 'x.png', '--id', 'other'])
 
 
+@pytest.mark.nightly
 def test_a_model_is_scored_beside_the_paper(built: Path, tmp_path: Path) -> None:
     with ModelServer() as server:
         words = ('eval', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path / 'out',
@@ -182,6 +183,7 @@ def test_what_is_asked_wrongly_is_named() -> None:
     assert 'arms without a shape' in flat.output
 
 
+@pytest.mark.nightly
 def test_depths_are_compared() -> None:
     done = run('compare', '--steps', 3, '--tasks', 0)
     assert done.exit_code == 0, done.output

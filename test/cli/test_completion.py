@@ -29,6 +29,7 @@ done
 """
 
 
+@pytest.mark.nightly
 def test_bash_completes_with_the_script_that_is_printed(tmp_path: Path) -> None:
     bash = shutil.which('bash')
     assert bash is not None

@@ -79,6 +79,7 @@ def test_what_is_shipped_is_described(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_plots_that_are_missing_are_drawn(built: Path, recipe: Path, tmp_path: Path) -> None:
     out = tmp_path / 'out'
     shutil.copytree(built, out)
@@ -149,6 +150,7 @@ def test_bad_options_are_refused(words: list[str], message: str) -> None:
     assert message in done.output
 
 
+@pytest.mark.nightly
 def test_a_domain_that_the_recipe_lacks_gets_values_of_its_own(
     recipe: Path, tmp_path: Path
 ) -> None:

@@ -148,6 +148,7 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
     assert (folder / 'twin.mp4').stat().st_size > 10_000 if video.file else video.note
 
 
+@pytest.mark.nightly
 def test_a_task_of_another_domain_runs_on_symbols_in_the_format_that_was_asked_for(
     ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
 ) -> None:
@@ -206,6 +207,7 @@ def test_ctrl_c_while_the_arm_moves(
     assert load_run(folder).record == record
 
 
+@pytest.mark.nightly
 def test_ctrl_c_while_the_stack_starts(
     ros_domain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_the_tool_is_left_alone_unless_asked_for(twin: MujocoTwin) -> None:
     assert (state, '--pump' in text) == (NOT_TRIED, True)
 
 
+@pytest.mark.nightly
 def test_a_tool_that_is_not_the_one_of_the_scene_or_the_arm_is_named_with_its_cure(
     twin: MujocoTwin,
 ) -> None:

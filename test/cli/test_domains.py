@@ -31,6 +31,7 @@ def _run(*arguments: str, directory: Path | None = None) -> subprocess.Completed
     )
 
 
+@pytest.mark.nightly
 def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
     safegen = ('safegen_ros.cli.main',)
     made = CliRunner().invoke(app, ['domain', 'new', 'courier', '--into', str(tmp_path)])

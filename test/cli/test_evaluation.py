@@ -34,6 +34,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.nightly
 def test_the_model_command_measures_every_mode(model: Path, tmp_path: Path) -> None:
     out = tmp_path / 'figures.json'
     done = run('model', '--model', model, '--split', 'test_family', '--json', out, *FEW)
@@ -61,10 +62,10 @@ def test_a_model_at_a_server_is_measured(tmp_path: Path) -> None:
     ('command', 'more'),
     [
         ('table2', FEW),
-        ('table3', FEW),
-        ('figure4', FEW),
-        ('figure5', FEW),
-        ('heldout', FEW),
+        *(
+            pytest.param(each, FEW, marks=pytest.mark.nightly)
+            for each in ('table3', 'figure4', 'figure5', 'heldout')
+        ),
         (
             'larger',
             ('--count', 1, '--max-new-tokens', 2, '--domain', 'ferry', '--strategy', 'search'),
@@ -92,6 +93,7 @@ def test_a_command_prints_and_writes(
         assert {line['stage'] for line in values['lines']} == {'PT', 'GRPO'}
 
 
+@pytest.mark.nightly
 def test_controls_read_the_training_rows_that_are_named(model: Path, tmp_path: Path) -> None:
     (tmp_path / 'train.jsonl').write_bytes((BENCH / 'test_renamed.jsonl').read_bytes())
     out = tmp_path / 'results'
@@ -101,6 +103,7 @@ def test_controls_read_the_training_rows_that_are_named(model: Path, tmp_path: P
     assert (out / 'controls.png').exists()
 
 
+@pytest.mark.nightly
 def test_stages_can_be_named(model: Path, tmp_path: Path) -> None:
     done = run('table2', '--stage', f'SFT={model}', '--out', tmp_path / 'out', *FEW)
     assert done.exit_code == 0, done.output

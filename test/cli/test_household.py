@@ -98,6 +98,7 @@ def test_bad_input_is_refused(safegen: CommandLine, words: list[str]) -> None:
     assert error
 
 
+@pytest.mark.nightly
 def test_tables_are_printed_and_written(safegen: CommandLine, tmp_path: Path) -> None:
     words = ['--agents', 'oracle', '--table', '3', '--runs', '1', '--out', tmp_path]
     code, out, _ = safegen('bench', 'household', 'eval', *words)
@@ -107,6 +108,7 @@ def test_tables_are_printed_and_written(safegen: CommandLine, tmp_path: Path) ->
     assert 'safegen bench household eval --table 3' in (tmp_path / 'household.md').read_text()
 
 
+@pytest.mark.nightly
 def test_the_speed_is_printed(safegen: CommandLine) -> None:
     code, out, _ = safegen('bench', 'household', 'speed', '--steps', '1000')
     assert (code, 'steps of the world' in out) == (0, True)

@@ -39,6 +39,7 @@ def test_a_dataset_is_built_checked_and_described(built: Path) -> None:
     assert 'blocksworld: ' in run('stats', built).stdout
 
 
+@pytest.mark.nightly
 def test_the_references_score_100_percent_and_spoilt_ones_less(built: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (built / 'train.jsonl').read_text().splitlines()]
     right, spoilt = tmp_path / 'right.jsonl', tmp_path / 'spoilt.jsonl'

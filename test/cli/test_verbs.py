@@ -77,9 +77,7 @@ def test_an_error_ends_a_process_with_its_status() -> None:
     assert 'Traceback' not in done.stderr
 
 
-@pytest.mark.parametrize(
-    'arguments', [['solve', EXAMPLE], ['lint', EXAMPLE], ['domain', 'list'], ['--version']]
-)
+@pytest.mark.parametrize('arguments', [['solve', EXAMPLE], ['--version']])
 def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Path]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -122,10 +120,6 @@ def test_the_version_is_printed() -> None:
 @pytest.mark.parametrize('name', VERBS)
 def test_the_help_of_a_verb_begins_as_the_list_of_verbs_says(name: str) -> None:
     assert (load_verb(name).help or '').split('\n\n')[0] == VERBS[name].help
-
-
-def test_flags_have_no_type() -> None:
-    assert '<bool>' not in _safegen('demo', '--help').stdout
 
 
 def test_the_list_of_verbs_imports_none_of_them() -> None:

@@ -157,6 +157,7 @@ def test_a_plan_goes_from_one_verb_through_a_file_to_the_other(
     assert 'SAFETY_VIOLATION' in out
 
 
+@pytest.mark.nightly
 def test_a_plan_for_a_program_is_one_object(stack: Supervisor, tmp_path: Path) -> None:
     problem = tmp_path / 'impossible.pddl'
     problem.write_text(
@@ -169,6 +170,7 @@ def test_a_plan_for_a_program_is_one_object(stack: Supervisor, tmp_path: Path) -
     assert (values['error'], values['plan'], values['attempts']) == ('UNSOLVABLE', [], [])
 
 
+@pytest.mark.nightly
 def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path) -> None:
     """Word for word, in a process of its own."""
     fenced = re.compile(r'```python\n((?:.*\n)*?with Client\(\) as client:\n(?:    .*\n)+)```')
@@ -191,6 +193,7 @@ def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path)
     assert out.startswith('the plan is refused: GOAL_NOT_SATISFIED')  # of this problem
 
 
+@pytest.mark.nightly
 def test_a_killed_client_loses_nothing_that_it_showed(stack: Supervisor, tmp_path: Path) -> None:
     command = ('-m', 'safegen_ros.cli.main', 'run', _unbuilt(tmp_path, 60))
     runs = tmp_path / 'runs'
@@ -225,6 +228,7 @@ def _await_end_of_that_goal() -> None:
         wait_until(accepted, 'the end of the goal')
 
 
+@pytest.mark.nightly
 def test_a_node_of_another_package_has_the_example_done(stack: Supervisor, tmp_path: Path) -> None:
     command = ('-m', 'tower_client.run_tower', '--ros-args', '-p', f'problem_file:={EXAMPLE}')
     with _process(tmp_path, *command) as process:

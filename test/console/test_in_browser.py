@@ -289,12 +289,8 @@ def the_page_asks_nobody_else_for_anything(screen: Screen, console: OperatorCons
     assert foreign == []
 
 
-def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
-    screen: Screen,
-    console: OperatorConsole,
-    script: Script,
-    disturbances: Path,
-    request: pytest.FixtureRequest,
+def test_an_operator_asks_approves_stops_and_resets(
+    screen: Screen, console: OperatorConsole, script: Script
 ) -> None:
     """One test, as each part begins where the one before has left the page."""
     a_rule_in_plain_words_is_shown_with_its_formula_before_it_is_added(screen)
@@ -302,7 +298,13 @@ def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
     the_motion_is_rehearsed_for_the_eye_before_it_is_approved(screen, console)
     escape_stops_the_arm_in_the_middle_of_its_motion(screen, console)
     a_reset_is_asked_about_before_it_is_done(screen, console)
-    request.getfixturevalue('fast')
+    the_page_asks_nobody_else_for_anything(screen, console)
+
+
+@pytest.mark.nightly
+def test_the_operator_goes_on_with_other_tasks_and_looks_back(
+    screen: Screen, console: OperatorConsole, script: Script, disturbances: Path, fast: None
+) -> None:
     a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
         screen, console, script
     )
@@ -315,6 +317,7 @@ def test_an_operator_asks_looks_approves_stops_resets_and_looks_back(
     the_page_asks_nobody_else_for_anything(screen, console)
 
 
+@pytest.mark.nightly
 def test_it_fits_on_a_tablet_in_the_dark(
     screen: Screen, console: OperatorConsole, opened: Browser, pictures: Path
 ) -> None:
@@ -336,6 +339,7 @@ def test_it_fits_on_a_tablet_in_the_dark(
     page.close()
 
 
+@pytest.mark.nightly
 def test_who_may_only_look_has_nothing_to_click(console: OperatorConsole, opened: Browser) -> None:
     with OperatorConsole(Settings(port=0, read_only=True)) as served:
         page = opened.new_page(viewport={'width': SIZE[0], 'height': SIZE[1]})

@@ -186,6 +186,7 @@ if __name__ == '__main__':
 """
 
 
+@pytest.mark.nightly
 def test_ctrl_c_of_the_whole_group_prints_no_traceback(tmp_path: Path) -> None:
     program = tmp_path / 'program.py'
     program.write_text(SCRIPT, encoding='utf-8')

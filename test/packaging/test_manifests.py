@@ -77,6 +77,7 @@ def test_safegen_msgs_depends_on_what_its_files_use() -> None:
     assert used | {'action_msgs', 'rosidl_default_runtime'} == declared
 
 
+@pytest.mark.nightly
 def test_package_xml_names_every_import() -> None:
     used = set()
     for path in (ROOT / 'safegen_ros').rglob('*.py'):

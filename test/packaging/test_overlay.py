@@ -24,6 +24,7 @@ def overlay(copy: Path, tmp_path: Path) -> Path:
     return tmp_path / 'ws'
 
 
+@pytest.mark.nightly
 def test_the_executor_takes_the_table_of_its_overlay(
     overlay: Path, ros_domain: int, clean_environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -70,6 +70,7 @@ def test_commands_point_at_modules_that_exist(wheel: ZipFile) -> None:
         assert f'def {function}(' in wheel.read(path).decode()
 
 
+@pytest.mark.nightly
 def test_the_weights_are_a_wheel_of_their_own(wheel: ZipFile, copy: Path) -> None:
     assert wheel.filename is not None
     assert Path(wheel.filename).stat().st_size < 10_000_000
@@ -82,6 +83,7 @@ def test_the_weights_are_a_wheel_of_their_own(wheel: ZipFile, copy: Path) -> Non
     assert {f'{data}/{path.relative_to(copy / "models").as_posix()}' for path in files} <= names
 
 
+@pytest.mark.nightly
 def test_a_plan_is_proved_in_an_environment_that_has_nothing_else(
     wheel: ZipFile, copy: Path, tmp_path: Path
 ) -> None:

@@ -116,7 +116,7 @@ def test_any_damage_to_one_journal_hides_no_other(
     chance = random.Random(7)
     for damaged in (second / JOURNAL, planner.path):
         content = damaged.read_bytes()
-        for _ in range(150):
+        for _ in range(40):
             flipped = bytearray(content)
             for _ in range(chance.choice((1, 1, 8, 400))):
                 flipped[chance.randrange(len(flipped))] = chance.randrange(256)

@@ -232,6 +232,7 @@ def test_a_file_that_a_link_leads_to_is_not_read(tmp_path: Path) -> None:
     assert 'secret' not in html
 
 
+@pytest.mark.nightly
 def test_a_run_of_very_many_attempts_is_cut_to_what_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +299,7 @@ def test_a_page_that_cannot_be_written_says_where(tmp_path: Path) -> None:
     _check((tmp_path / 'a.html').read_text(encoding='utf-8'))
 
 
+@pytest.mark.nightly
 def test_a_browser_shows_it_with_and_without_its_script(tmp_path: Path) -> None:
     if not CHROMIUM.exists():
         pytest.skip('NO BROWSER: the shared page was not looked at: apt-get install chromium')

@@ -171,6 +171,7 @@ def test_a_finger_on_a_block_that_nobody_meant_is_a_collision():
         assert other in around
 
 
+@pytest.mark.nightly
 def test_a_tower_of_five_stands():
     (run,) = build_towers(SCENE, 1, height=5, sigma_m=0.0005, seed=0)
     assert run.said == ''

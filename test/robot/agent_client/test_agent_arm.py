@@ -74,6 +74,7 @@ def test_it_is_an_arm(arm: AgentArm, bench: Bench, readings: list[Sample]) -> No
     assert not bench.twin.tool_on()
 
 
+@pytest.mark.nightly
 def test_a_skill_is_one_program(arm: AgentArm, bench: Bench) -> None:
     recorder = Recorder(arm.joint_positions(), False, MYCOBOT_280)
     block = Pose.upright(SCENE.home.x, SCENE.home.y, 0.15, SCENE.home.azimuth)
@@ -85,6 +86,7 @@ def test_a_skill_is_one_program(arm: AgentArm, bench: Bench) -> None:
     arm.run_program(Program((ToolSwitch(False), Wait(0.01)), MYCOBOT_280))
 
 
+@pytest.mark.nightly
 def test_a_gripper_picks_a_block_and_its_opening_is_heard_of(bench: Bench) -> None:
     scene = load_scene(data_path('config/gripper_scene.yaml'))
     samples: list[Sample] = []
@@ -183,7 +185,10 @@ def test_half_a_program_is_not_carried_out(arm: AgentArm, bench: Bench) -> None:
     assert bench.emulator.last_motion == last
 
 
-@pytest.mark.parametrize('fault', ['power', 'servo', 'limit'])
+@pytest.mark.parametrize(
+    'fault',
+    ['servo', *(pytest.param(each, marks=pytest.mark.nightly) for each in ('power', 'limit'))],
+)
 def test_a_fault_lasts_until_the_arm_is_rearmed(arm: AgentArm, bench: Bench, fault: str) -> None:
     firmware = bench.emulator.firmware
     turning = Turning(bench, arm)

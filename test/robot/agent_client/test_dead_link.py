@@ -84,7 +84,9 @@ class Client:
             self.process.stdout.close()
 
 
-@pytest.mark.parametrize('how', [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    'how', [signal.SIGSTOP, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)]
+)
 def test_an_executor_that_is_frozen_or_killed_in_motion_leaves_no_moving_arm(
     bench: Bench, how: signal.Signals
 ) -> None:
@@ -106,7 +108,10 @@ def test_an_executor_that_is_frozen_or_killed_in_motion_leaves_no_moving_arm(
         client.kill()
 
 
-@pytest.mark.parametrize('how', ['killed', 'hung', 'guard'])
+@pytest.mark.parametrize(
+    'how',
+    ['killed', *(pytest.param(each, marks=pytest.mark.nightly) for each in ('hung', 'guard'))],
+)
 def test_an_agent_whose_process_is_killed_or_hangs_holds_the_arm(bench: Bench, how: str) -> None:
     address = replace(bench.address, hang_timeout_s=HANG_TIMEOUT_S if how == 'hung' else 10.0)
     with AgentArm(address, bench.remote) as arm:
@@ -129,6 +134,7 @@ def test_an_agent_whose_process_is_killed_or_hangs_holds_the_arm(bench: Bench, h
         ready(arm)
 
 
+@pytest.mark.nightly
 def test_an_arm_that_was_gone_is_reached_again_after_a_reset(bench: Bench) -> None:
     """Switched off in mid-motion, and on again at the same port."""
     with AgentArm(bench.address, bench.remote) as arm:
@@ -146,6 +152,7 @@ def test_an_arm_that_was_gone_is_reached_again_after_a_reset(bench: Bench) -> No
         ready(arm)
 
 
+@pytest.mark.nightly
 def test_an_idle_arm_that_was_gone_is_reached_again_by_the_next_goal(bench: Bench) -> None:
     with AgentArm(bench.address, bench.remote) as arm:
         ready(arm)

@@ -54,6 +54,7 @@ def refusal(address: SshAddress) -> RobotError:
     return caught.value
 
 
+@pytest.mark.nightly
 def test_the_newest_agent_is_the_one_that_is_found(address: SshAddress, ssh: LoopbackSsh) -> None:
     """The agent of a link that has just died may still be ending."""
     found = []
@@ -220,7 +221,7 @@ def test_a_port_that_is_not_there_is_the_arms_error(address: SshAddress) -> None
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE
 
 
-@pytest.mark.parametrize('how', ['cut', 'server'])
+@pytest.mark.parametrize('how', ['cut', pytest.param('server', marks=pytest.mark.nightly)])
 def test_an_ssh_connection_that_dies_in_mid_motion_holds_the_arm(
     bench: Bench, ssh: LoopbackSsh, address: SshAddress, how: str
 ) -> None:

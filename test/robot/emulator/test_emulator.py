@@ -100,6 +100,7 @@ def test_stop_holds_where_the_arm_is(robot, emulator):
     assert 5 < robot.get_angles()[0] < 80
 
 
+@pytest.mark.nightly
 def test_in_fresh_mode_the_newest_target_wins_else_the_next_one_waits(robot):
     for mode, last in ((1, 10.0), (0, 20.0)):
         assert robot.set_fresh_mode(mode) == 1
@@ -124,6 +125,7 @@ def test_pins_of_the_base_switch_the_pump_and_there_is_no_gripper(robot, emulato
     assert robot.get_gripper_value() == NO_GRIPPER
 
 
+@pytest.mark.nightly
 def test_the_vendors_socket_class_drives_the_same_arm(robot, emulator):
     over_tcp = MyCobot280Socket('127.0.0.1', emulator.tcp_port)
     assert over_tcp.get_angles() == pytest.approx(robot.get_angles(), abs=0.1)
@@ -162,6 +164,7 @@ def test_no_frame_ends_the_firmware(command, payload):
     FIRMWARE.tick()
 
 
+@pytest.mark.nightly
 @given(ANGLES)
 def test_coordinates_lead_back_to_a_configuration_with_the_same_ones(angles):
     here = np.array(angles)

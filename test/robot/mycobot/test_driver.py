@@ -44,6 +44,7 @@ def test_a_move_returns_when_the_measured_joints_are_there(arm, emulator):
     np.testing.assert_allclose(emulator.firmware.twin.joint_positions(), UP, atol=0.02)
 
 
+@pytest.mark.nightly
 def test_an_arm_that_hardly_moves_between_two_readings_is_not_taken_for_a_stuck_one(arm, emulator):
     arm.move_joints(UP, 1.0)
     slow = UP + np.radians([4.0, 0, 0, 0, 0, 0])
@@ -126,6 +127,7 @@ def test_whoever_fails_over_a_reading_does_not_leave_the_arm_moving(arm, emulato
     assert np.degrees(arm.joint_positions()[0]) < 60
 
 
+@pytest.mark.nightly
 def test_an_arm_that_creeps_on_behind_a_lost_stop_is_not_taken_for_one_at_rest(
     arm, emulator, monkeypatch
 ):
