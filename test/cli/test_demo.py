@@ -62,21 +62,12 @@ def test_a_plan_without_the_model_is_told(sources: list[str], alone: bool) -> No
 
 @contextmanager
 def _demo(domain: int, runs: Path, *arguments: str | Path) -> Iterator[subprocess.Popen[str]]:
-    environment = {
-        **os.environ,
-        'ROS_DOMAIN_ID': str(domain),
-        'SAFEGEN_RUNS_DIR': str(runs),
-    }
+    environment = os.environ | {'ROS_DOMAIN_ID': str(domain), 'SAFEGEN_RUNS_DIR': str(runs)}
     command = [sys.executable, '-m', 'safegen_ros.cli.main', 'demo', *map(str, arguments)]
     process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
+    )  # fmt: skip
     try:
         yield process
     finally:
@@ -110,12 +101,12 @@ def _record(runs: Path) -> tuple[Path, RunRecord]:
 
 
 def test_the_main_job_leaves_a_record_that_agrees_with_itself(
-    ros_domain: int, tmp_path: Path
+    ros_domain: int, tmp_path: Path, elsewhere: tuple[str, str]
 ) -> None:
     problem = tmp_path / 'small.pddl'
     problem.write_text(SMALL, encoding='utf-8')
     runs = tmp_path / 'runs'
-    with _demo(ros_domain, runs, problem, '--real-time-factor', '0') as process:
+    with _demo(ros_domain, runs, problem, '--real-time-factor', '0', *elsewhere) as process:
         screen, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, screen
     assert 'The measured world satisfies the goal' in screen

@@ -70,13 +70,6 @@ def test_a_misspelt_profile_is_said_without_ros(
     assert (code, "profile 'simm' does not exist" in error) == (2, True)
 
 
-def test_an_error_ends_a_process_with_its_status() -> None:
-    done = _safegen('solve', 'nowhere.pddl')
-    assert (done.returncode, done.stdout) == (2, '')
-    assert 'nowhere.pddl: the problem cannot be read' in done.stderr
-    assert 'Traceback' not in done.stderr
-
-
 @pytest.mark.parametrize('arguments', [['solve', EXAMPLE], ['--version']])
 def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Path]) -> None:
     reader, writer = os.pipe()

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import itertools
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -35,7 +33,6 @@ from safegen_ros.robot.description.mjcf import build_mjcf
 from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.firmware import Firmware
-from safegen_ros.robot.mycobot import effectors
 from safegen_ros.robot.mycobot.driver import MyCobot
 from safegen_ros.robot.mycobot.effectors import AdaptiveGripper, check_tool
 from safegen_ros.robot.mycobot.frames import Frame, FrameCommand
@@ -210,23 +207,6 @@ def test_gripper_commands_move_the_fingers_of_the_twin(block):
         assert wire.settle() == 100
         assert wire.ask(FrameCommand.SET_GRIPPER_STATE, 1, 50) == 1
         assert wire.settle() == (pytest.approx(closed, abs=1) if block else 0)
-
-
-@pytest.mark.parametrize('rests', [True, False])
-def test_a_gripper_gets_its_readings_however_late_they_come(monkeypatch, rests):
-    """Both were held up: what counts is not the time that went by, but how often it was seen."""
-    late = itertools.count(0, 5)
-    clock = SimpleNamespace(sleep=lambda seconds: None, monotonic=lambda: float(next(late)))
-    monkeypatch.setattr(effectors, 'time', clock)
-    values = itertools.chain(
-        [20, 50, 80], itertools.repeat(100) if rests else itertools.cycle([0, 90])
-    )
-    gripper = AdaptiveGripper(lambda name, *_: 1 if name == 'set_gripper_value' else next(values))
-    if rests:
-        assert gripper.switch(False) == MAX_OPENING
-    else:
-        with pytest.raises(RobotError, match='does not come to rest'):
-            gripper.switch(False)
 
 
 def test_the_vendors_library_picks_a_block_with_the_gripper():

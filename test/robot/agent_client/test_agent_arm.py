@@ -176,15 +176,6 @@ def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: AgentArm, be
     assert not arm.tool_on()
 
 
-def test_half_a_program_is_not_carried_out(arm: AgentArm, bench: Bench) -> None:
-    last = bench.emulator.last_motion
-    here = tuple(float(each) for each in arm.joint_positions())
-    text = Program((JointMove(here, 1.0),), MYCOBOT_280).to_json().decode()
-    with pytest.raises(RobotError, match='its digest differ'):
-        arm._link.ask({'op': 'run', 'program': text[:-5], 'sha256': '0' * 64}, 5.0)
-    assert bench.emulator.last_motion == last
-
-
 @pytest.mark.parametrize(
     'fault',
     ['servo', *(pytest.param(each, marks=pytest.mark.nightly) for each in ('power', 'limit'))],

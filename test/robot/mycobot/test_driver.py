@@ -305,16 +305,6 @@ def test_a_broken_servo_is_named_by_its_own_joint(arm, emulator, servo):
         emulator.firmware.free[servo - 1] = 1
 
 
-def test_the_pump_is_at_the_pins_of_the_base(arm, emulator):
-    assert arm.opening() is None
-    arm.set_tool(True)
-    assert arm.tool_on()
-    assert emulator.firmware.twin.tool_on()
-    arm.set_tool(False)
-    assert not arm.tool_on()
-    assert not emulator.firmware.twin.tool_on()
-
-
 def test_a_gripper_that_is_not_there_is_noticed(arm):
     with pytest.raises(RobotError, match='look at its cable at the flange'):
         AdaptiveGripper(arm._port.ask).switch(True)
