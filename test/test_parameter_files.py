@@ -89,6 +89,7 @@ def _of(values: str) -> str:
     )
 
 
+@pytest.mark.nightly
 def test_a_mistyped_parameter_is_named_with_its_like_and_nothing_else(
     tmp_path: Path, ros_domain: int
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_value_of_another_type_is_refused_with_its_cure(
         declare(node, (Parameter('p', default, ''),))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ('value', 'words'),
     [
@@ -155,6 +157,7 @@ def test_a_value_that_a_parameter_cannot_have_keeps_a_node_from_starting(
     assert last.startswith(f'cannot start: parameter {words}')
 
 
+@pytest.mark.nightly
 def test_a_node_that_is_started_by_itself_names_the_line_of_a_broken_file(
     tmp_path: Path, ros_domain: int
 ) -> None:

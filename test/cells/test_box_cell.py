@@ -115,6 +115,7 @@ def test_a_box_that_somebody_puts_in_the_way_ends_the_step() -> None:
             cell.prepare(PLAN[1][:1])
 
 
+@pytest.mark.nightly
 def test_where_swings_meet_a_way_around_is_found_and_run() -> None:
     """Robot 0 swings over a box: the rules refuse, MuJoCo finds a way that lifts the hand."""
     tips = (550_000, 1_650_000), TASK.start.tips[1]
@@ -133,6 +134,7 @@ def test_where_swings_meet_a_way_around_is_found_and_run() -> None:
         assert (again.way.joints == prepared.way.joints).all()
 
 
+@pytest.mark.nightly
 def test_arms_of_real_shape_never_take_a_swing_that_touches_in_mujoco() -> None:
     """Capsules of our own against those of MuJoCo."""
     cases = list(random_cases('ur5e', 25, 5, run=False, swing_only=True))
@@ -193,6 +195,7 @@ def drawing() -> None:
         pytest.skip('no offscreen OpenGL here')
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures('drawing')
 def test_a_run_becomes_a_film(tmp_path: Path) -> None:
     path = tmp_path / 'run.mp4'
@@ -202,6 +205,7 @@ def test_a_run_becomes_a_film(tmp_path: Path) -> None:
     assert path.stat().st_size > 1000
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures('drawing')
 def test_a_collision_is_drawn(tmp_path: Path) -> None:
     both = '[{"Robot 0": "Move [1.65, 0.55], False", "Robot 1": "Move [1.65, 0.55], False"}]'

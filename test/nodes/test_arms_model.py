@@ -36,6 +36,7 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield made
 
 
+@pytest.mark.nightly
 def test_its_plan_is_proved_and_carried_out(stack: Stack) -> None:
     text = text_of('hand_over')
     result = stack.client.run(text, options=BY_MODEL, format='boxnet')
@@ -49,6 +50,7 @@ def test_its_plan_is_proved_and_carried_out(stack: Stack) -> None:
     assert all(holds for _, holds in task.conditions(ended))
 
 
+@pytest.mark.nightly
 def test_what_it_does_not_know_it_is_not_asked(stack: Stack) -> None:
     """Arms of real shape, and a map with finer points; the search still answers."""
     result = stack.client.plan(text_of('ur5e_hand_over'), options=BY_MODEL, format='boxnet')

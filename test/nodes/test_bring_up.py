@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from support.blocks_small import THREE_TEXT as THREE
 from support.goals import WAIT_S
 from support.model_server import MODEL, ModelServer
@@ -21,6 +22,8 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
+
+pytestmark = pytest.mark.nightly
 
 
 def ready_at(stack: Supervisor, work: str) -> float:

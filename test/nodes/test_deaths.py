@@ -27,6 +27,8 @@ from safegen_ros.nodes.release_store import MOVING, STOPPED, ReleaseStore
 from safegen_ros.ros.stack_state import read_state
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
+pytestmark = pytest.mark.nightly
+
 UNSOLVABLE = """
 (define (problem impossible) (:domain blocksworld) (:objects a b)
   (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b))

@@ -100,6 +100,7 @@ def _run_of(root: Path, goal: str) -> ListedRun:
     return found
 
 
+@pytest.mark.nightly
 def test_a_goal_of_any_client_is_listed_shown_and_replayed(plain: PlainClient, root: Path) -> None:
     goal, result = plain.send(
         RunTask, 'run_task', RunTask.Goal(task=Task(problem=THREE), strategy='search')

@@ -63,6 +63,7 @@ def details(told: list[str]) -> Any:
     return take
 
 
+@pytest.mark.nightly
 def test_a_goal_goes_on_where_the_last_one_left_the_blocks_of_the_twin(client: Client) -> None:
     told: list[str] = []
     result = client.run(THREE, options=BY_SEARCH, on_feedback=details(told))
@@ -98,6 +99,7 @@ def test_a_goal_goes_on_where_the_last_one_left_the_blocks_of_the_twin(client: C
     assert (answer.success, 'placed by a simulator' in answer.message) == (False, True)
 
 
+@pytest.mark.nightly
 def test_an_idle_twin_is_published_for_those_who_come_late(client: Client) -> None:
     assert client.run(THREE, options=BY_SEARCH).error_code == ErrorCode.NONE
     joints: list[JointState] = []

@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from support.blocks_small import THREE_TEXT
 from support.leading import STEPS, Manager
 from support.one_process import one_process_stack
@@ -17,6 +18,8 @@ from support.waiting import wait_until
 
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
+
+pytestmark = pytest.mark.nightly
 
 NAMESPACE = '/leaving'
 WARM_UP, LIVES = 2, 5

@@ -22,6 +22,8 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import Plan
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope='module')
 def server() -> Iterator[ModelServer]:

@@ -219,10 +219,8 @@ EVERY_DAY = {
     ('run_task', 'validating'),
     ('run_task', 'rehearsing'),
     ('run_task', VERIFYING),
-    *((who, 'generating') for who in ('validator', 'planner', 'client')),
-    ('executor', 'rehearsing'),
 }
-"""Who cancels, and what dies, in which phases; the other rows are for the night."""
+"""Who cancels in which phases; the other rows, and all in which a node dies, are for the night."""
 
 
 def _rows(*rows: tuple[str, str]) -> list[object]:
@@ -267,7 +265,9 @@ def test_a_goal_in_the_line(
     assert [second.status, first.status] == [status] * 2
 
 
-@pytest.mark.parametrize('ends', ['cancel', 'stop', 'nobody'])
+@pytest.mark.parametrize(
+    'ends', ['cancel', 'stop', pytest.param('nobody', marks=pytest.mark.nightly)]
+)
 def test_a_goal_that_waits_for_the_arm(
     client: Client, nodes: SingleNodes, server: ModelServer, operator: Operator, ends: str
 ) -> None:
@@ -367,6 +367,7 @@ def test_a_node_dies(
     assert result.steps_done < len(LONG_PLAN.steps)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('dies', ['executor', 'planner'])
 def test_a_node_dies_and_is_there_again_at_once(
     client: Client, nodes: SingleNodes, server: ModelServer, operator: Operator, dies: str

@@ -101,6 +101,7 @@ def test_status_asks_for_a_second_process_of_a_name(
     second.destroy_node()
 
 
+@pytest.mark.nightly
 def test_the_verbs_where_no_stack_is(
     stack: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_reset_leaves_a_stack_alone_that_it_cannot_see(
     assert safegen('reset')[0] == 0
 
 
+@pytest.mark.nightly
 def test_a_frozen_executor_that_was_stopped_meanwhile_does_not_go_on(
     stack: Supervisor, client: Client, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
 ) -> None:

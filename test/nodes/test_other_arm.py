@@ -25,6 +25,8 @@ from safegen_ros.ros import qos
 from safegen_ros.ros.conversions import seconds_of
 from safegen_ros.tasks.pddl3.task import load_task
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:

@@ -55,6 +55,7 @@ def stack(
         yield running
 
 
+@pytest.mark.nightly
 def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: Emulator) -> None:
     values = {parameter.name: parameter.default for parameter in EXECUTOR}
     values |= {'transport': 'tcp', 'host': '127.0.0.1', 'tcp_port': emulator.tcp_port}

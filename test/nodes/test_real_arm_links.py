@@ -23,6 +23,8 @@ from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.scene import load_scene
 
+pytestmark = pytest.mark.nightly
+
 SCENE = load_scene()
 #: It takes two minutes, and is stopped in its second step.
 LONG = parse_plan('(pickup a)(putdown a)' * 15 + '(pickup a)')

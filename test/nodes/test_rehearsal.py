@@ -19,6 +19,8 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.verdict import Category
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[2]
 PARAMETERS = """
 /**/planner:

@@ -161,6 +161,7 @@ def test_what_is_left_is_planned_for_anew_approved_again_and_done(
     assert operator.listener.reason == ''
 
 
+@pytest.mark.nightly
 def test_what_was_done_before_counts_when_it_is_planned_for_anew(
     client: Client, operator: Operator, disturb: Disturb
 ) -> None:
@@ -332,6 +333,7 @@ def safegen(
     return CommandLine(monkeypatch, capfd)
 
 
+@pytest.mark.nightly
 def test_an_operator_looks_at_the_plan_and_says_the_word(
     client: Client, safegen: CommandLine
 ) -> None:
@@ -354,6 +356,7 @@ def test_an_operator_looks_at_the_plan_and_says_the_word(
     wait.ended(ErrorCode.APPROVAL_REFUSED, ': a hand')
 
 
+@pytest.mark.nightly
 def test_a_run_that_was_planned_for_anew_is_kept_and_proved_again(
     safegen: CommandLine, disturb: Disturb, tmp_path: Path
 ) -> None:

@@ -290,6 +290,7 @@ def test_a_stranger_weakens_no_node(stack: Stack, node: str) -> None:
     assert StateCaller(stack.client, node).state == 'active'
 
 
+@pytest.mark.nightly
 def test_a_validator_with_another_site_file_moves_nothing(stack: Stack) -> None:
     """The last one here: it leaves a stack that refuses."""
     site = stack.folder / 'site.yaml'

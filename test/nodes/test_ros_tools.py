@@ -36,6 +36,8 @@ from safegen_ros.ros import qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.interfaces import INTERFACES, Kind, of_node
 
+pytestmark = pytest.mark.nightly
+
 LAYOUT = share_dir() / 'config' / 'foxglove_layout.json'
 RVIZ = share_dir() / 'config' / 'safegen.rviz'
 LEVELS = {DiagnosticStatus.OK: 'OK', DiagnosticStatus.WARN: 'WARN', DiagnosticStatus.ERROR: 'ERROR'}

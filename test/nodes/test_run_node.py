@@ -98,6 +98,7 @@ sys.exit(running.run_node(lambda: node))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(('takes_s', 'line'), [('0', 'up'), ('60', 'begins')])
 def test_many_signals_at_once_end_a_node(takes_s: str, line: str) -> None:
     """Where a supervisor is killed, its nodes get one for each of its threads."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from support.kept_runs import assert_same_again
 from support.waiting import patient_file
 
@@ -19,6 +20,8 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.record.node_journal import load_goals
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import Category
+
+pytestmark = pytest.mark.nightly
 
 PARAMETERS = """
 /**/validator:

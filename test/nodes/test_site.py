@@ -174,6 +174,7 @@ def test_a_rule_that_does_not_apply_is_logged_once_for_each_task() -> None:
     assert 'site.yaml:1:' in note
 
 
+@pytest.mark.nightly
 def test_a_site_file_that_needs_another_keeps_a_node_from_its_start(
     ros_domain: int, tmp_path: Path
 ) -> None:

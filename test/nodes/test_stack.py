@@ -221,6 +221,7 @@ def test_cancel_in_every_phase_ends_the_goal_as_cancelled(
         motion.samples()  # which asks for the next goal
 
 
+@pytest.mark.nightly
 def test_cancel_of_a_plan_while_a_block_is_held_and_then_another_goal(
     client: Client, motion: Motion, endings: Endings, operator: Operator
 ) -> None:
@@ -236,6 +237,7 @@ def test_cancel_of_a_plan_while_a_block_is_held_and_then_another_goal(
     _assert_three_runs(client)
 
 
+@pytest.mark.nightly
 def test_the_time_budget_stops_the_arm(client: Client, motion: Motion) -> None:
     result = client.execute(LONG, LONG_PLAN, time_budget_s=4.0)
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_TIMEOUT
@@ -246,6 +248,7 @@ def test_the_time_budget_stops_the_arm(client: Client, motion: Motion) -> None:
         motion.assert_at_rest()
 
 
+@pytest.mark.nightly
 def test_the_time_budget_of_a_run_ends_it_wherever_it_is(
     client: Client, motion: Motion, endings: Endings
 ) -> None:
@@ -316,6 +319,7 @@ def test_a_client_validates_from_several_threads_with_one_ros_client(client: Cli
     assert len(list(client.node.clients)) == before
 
 
+@pytest.mark.nightly
 def test_goals_of_several_threads_are_sent_by_one_client(ros_domain: int, client: Client) -> None:
     with Client() as other, ThreadPoolExecutor(4) as threads:
         results = list(threads.map(lambda _: other.plan('(define'), range(8)))

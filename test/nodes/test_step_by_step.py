@@ -80,6 +80,7 @@ def test_a_task_is_worked_on_step_by_step(stack: Stack, folder: Path) -> None:
     assert_same_again(kept.record, 2)
 
 
+@pytest.mark.nightly
 def test_what_is_out_of_view_is_looked_at_first(stack: Stack, folder: Path) -> None:
     """The task is wrong about what the blocks stand on, and a whole plan would be of no use."""
     start = folder / 'hidden.pddl'
@@ -114,6 +115,7 @@ def test_what_is_out_of_view_is_looked_at_first(stack: Stack, folder: Path) -> N
     assert ErrorCode(stack.client.run(THREE_TEXT, options=STEPS).error_code) is ErrorCode.NONE
 
 
+@pytest.mark.nightly
 def test_a_world_that_differs_is_planned_for_anew(
     stack: Stack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +183,7 @@ def test_the_steps_and_the_time_are_limited(stack: Stack) -> None:
     assert not result.steps_done
 
 
+@pytest.mark.nightly
 def test_the_verb_shows_and_keeps_each_step(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

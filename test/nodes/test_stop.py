@@ -76,7 +76,16 @@ def _send(client: Client, moment: Moment, feedback: Feedback) -> Goal:
     return client.start_run(LONG, options=moment.options, on_feedback=feedback)
 
 
-@pytest.mark.parametrize('name', list(MOMENTS))
+EVERY_DAY = 'generating', 'holding a block, a plan by hand'
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.nightly)
+        for name in MOMENTS
+    ],
+)
 def test_a_stop_ends_the_goal_and_holds_until_the_reset(
     client: Client, motion: Motion, endings: Endings, operator: Operator, name: str
 ) -> None:
@@ -137,6 +146,7 @@ def test_a_goal_that_its_client_no_longer_waits_for_stops_the_arm(
     operator.reset()
 
 
+@pytest.mark.nightly
 def test_an_operator_has_the_tool_let_go(client: Client, safegen: CommandLine) -> None:
     held = client.execute(PICK, parse_plan('(pickup a)'))
     assert ErrorCode(held.error_code) is ErrorCode.NONE, held.error_msg

@@ -44,7 +44,7 @@ def client(in_process: Stack) -> Client:
 
 @pytest.mark.parametrize(
     ('name', 'format'),
-    [('ferry', 'json'), ('grippers', 'english')],
+    [pytest.param('ferry', 'json', marks=pytest.mark.nightly), ('grippers', 'english')],
 )
 def test_a_task_of_any_domain_in_any_format_runs_to_its_goal(
     client: Client, name: str, format: str
@@ -166,6 +166,7 @@ def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> No
     assert client.node.count_publishers('joint_states') == 0
 
 
+@pytest.mark.nightly
 def test_a_planner_that_there_is_not_starts_nothing() -> None:
     done = subprocess.run(
         [sys.executable, '-m', 'safegen_ros.nodes.planner', '--ros-args', '-p', 'strategy:=luck'],

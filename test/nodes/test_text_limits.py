@@ -146,7 +146,10 @@ def heard(message: Any) -> Any:
     return wait_for(answer, WAIT_S, 'nobody', ErrorCode.SERVER_LOST)
 
 
-@pytest.mark.parametrize('character', HIDDEN)
+@pytest.mark.parametrize(
+    'character',
+    [pytest.param(c, marks=() if c == '\u202e' else pytest.mark.nightly) for c in HIDDEN],
+)
 @pytest.mark.parametrize('kind', KINDS, ids=lambda kind: kind.__name__)
 def test_no_text_hides_a_character(kind: Any, character: str) -> None:
     message = kind()
@@ -238,6 +241,7 @@ def published(client: Client) -> list[Any]:
     return heard
 
 
+@pytest.mark.nightly
 def test_whoever_sends_a_text_is_told_its_field(client: Client) -> None:
     approver, commands = Approver(client.node), CommandClient(client.node, 'executor')
     sent = {
@@ -258,6 +262,7 @@ def test_whoever_sends_a_text_is_told_its_field(client: Client) -> None:
                     send(f'a{character}b')
 
 
+@pytest.mark.nightly
 def test_no_hidden_character_passes_a_running_node(client: Client, stack: Supervisor) -> None:
     """Each text of each request, one by one; NUL and lone surrogates are not sent by rclpy."""
     messages = published(client)

@@ -68,6 +68,7 @@ def test_the_second_is_refused_and_the_first_is_stopped(
     operator.reset()
 
 
+@pytest.mark.nightly
 def test_a_stop_that_another_node_publishes_is_obeyed(client: Client, operator: Operator) -> None:
     moving = Feedback(lambda f: f.progress.phase == 'moving')
     goal = client.start_execute(LONG, LONG_PLAN, on_feedback=moving)

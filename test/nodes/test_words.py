@@ -127,7 +127,7 @@ def _step(step: Any) -> str:
     return f'({" ".join((step.action, *step.arguments))})'
 
 
-@pytest.mark.parametrize('approval', [False, True])
+@pytest.mark.parametrize('approval', [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_an_accepted_reading_is_carried_out_in_two_calls(stack: Stack, approval: bool) -> None:
     stack.answer(PLAIN)
     read = reading_of(stack)
@@ -167,6 +167,7 @@ def test_what_was_accepted_moves_nothing_else(
     assert result.reading_digest != digest
 
 
+@pytest.mark.nightly
 def test_a_digest_is_that_of_request_and_reading(stack: Stack) -> None:
     stack.answer(PLAIN)
     found = {reading_of(stack).reading_digest}
@@ -183,6 +184,7 @@ def test_only_a_request_has_a_reading_to_accept(stack: Stack) -> None:
     assert stack.client.run(PLAIN, options=options).error_code == ErrorCode.UNKNOWN_FORMAT
 
 
+@pytest.mark.nightly
 def test_what_is_wrong_is_told_to_the_model_and_written_down(stack: Stack) -> None:
     stack.answer(PLAIN.replace('(on c a)', '(on d a)'), PLAIN)
     result, feedback, kept = run(stack)
@@ -253,6 +255,7 @@ def test_a_task_can_be_understood_without_a_plan(stack: Stack) -> None:
     assert result.error_code == ErrorCode.UNKNOWN_FORMAT
 
 
+@pytest.mark.nightly
 def test_a_domain_that_is_not_built_in_goes_with_its_text(stack: Stack) -> None:
     stack.answer(
         """(define (problem g) (:domain gripper) (:objects r s x g)
@@ -381,6 +384,7 @@ def test_the_verb_shows_what_was_understood_and_runs_just_that(
     assert_same_again(kept.record)
 
 
+@pytest.mark.nightly
 def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
     stack: Stack,
     terminal: Terminal,
@@ -402,7 +406,7 @@ def test_the_verb_runs_nothing_that_the_user_does_not_agree_to(
     assert not list(list_runs(terminal.runs))
 
 
-@pytest.mark.parametrize('yes', [False, True])
+@pytest.mark.parametrize('yes', [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_a_reading_that_nobody_accepted_waits_for_an_operator(
     stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, yes: bool
 ) -> None:
@@ -428,6 +432,7 @@ def test_a_reading_that_nobody_accepted_waits_for_an_operator(
     assert not kept.record.steps_done
 
 
+@pytest.mark.nightly
 def test_without_a_terminal_the_verb_runs_the_reading_of_a_digest(
     stack: Stack, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -462,12 +467,11 @@ def test_a_reading_in_doubt_needs_the_yes_of_a_person(
     assert planned.error_code == ErrorCode.READING_NOT_ACCEPTED
     assert not planned.plan.steps
 
-    for typed, yes in (('y\n', True), ('n\n', False)):
-        type_in(monkeypatch, typed)
-        assert terminal.run(REQUEST, yes=yes) == 1
-    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))  # a pipe, no person
+    type_in(monkeypatch, 'n\n')
     assert terminal.run(REQUEST) == 1
-    assert terminal.screen.getvalue().count('READING_NOT_ACCEPTED') == 2
+    monkeypatch.setattr(sys, 'stdin', io.StringIO('y\n'))  # a pipe, no person
+    assert terminal.run(REQUEST, yes=True) == 1
+    assert terminal.screen.getvalue().count('READING_NOT_ACCEPTED') == 1
     assert not terminal.done
     capsys.readouterr()
     type_in(monkeypatch, 'y\n')

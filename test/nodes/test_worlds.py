@@ -68,6 +68,7 @@ def by_oracle(name: str) -> list[str]:
     ]
 
 
+@pytest.mark.nightly
 def test_many_arms_are_planned_for_proved_and_carried_out(stack: Stack, folder: Path) -> None:
     task = boxes()
     good = task.solve(WAIT_S)
@@ -100,6 +101,7 @@ def test_many_arms_are_planned_for_proved_and_carried_out(stack: Stack, folder: 
     assert not reexecute(kept.record, load_scene()).differences
 
 
+@pytest.mark.nightly
 def test_the_search_answers_where_the_model_fails(stack: Stack) -> None:
     stack.answer('no idea')
     options = Options(strategy='model, search', max_attempts=1)
@@ -206,6 +208,7 @@ def test_an_operator_approves_of_what_all_arms_do(stack: Stack) -> None:
     assert ErrorCode(goal.result().error_code) is ErrorCode.APPROVAL_REFUSED
 
 
+@pytest.mark.nightly
 def test_a_model_moves_many_arms_step_by_step(stack: Stack, folder: Path) -> None:
     task = boxes()
     plan = json.loads(task.solve(WAIT_S))
@@ -264,6 +267,7 @@ def test_an_action_that_breaks_a_constraint_is_refused_by_all(stack: Stack) -> N
     assert Category(whole.verdict.category) is Category.FORMAT_ERROR
 
 
+@pytest.mark.nightly
 def test_the_verb_takes_a_map_and_keeps_a_picture(
     stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def test_interrupt_ends_all_nodes_with_status_0(command, ros_domain):
     assert read_state(ros_domain) is None
 
 
+@pytest.mark.nightly
 def test_ready_comes_last_with_the_address_of_the_page(command, monkeypatch):
     port = free_port()
     monkeypatch.setenv('PORT', str(port))
@@ -51,6 +52,7 @@ def test_a_taken_port_of_a_page_starts_nothing(command):
     assert 'READY' not in text
 
 
+@pytest.mark.nightly
 def test_a_page_that_never_comes_is_no_ready_stack(command):
     up = command(spec('steady'), spec('dies', required=False, page_port=free_port()))
     assert up.end() == 3
@@ -89,6 +91,7 @@ def test_a_node_that_never_offers_its_service_gives_status_3(command):
     assert 'READY' not in up.output
 
 
+@pytest.mark.nightly
 def test_interrupt_while_starting_stops_at_once(command):
     ready = Ready('service', 'go', 'std_srvs/srv/Trigger', timeout_s=600.0)
     up = command(spec('steady', ready=ready))
@@ -98,6 +101,7 @@ def test_interrupt_while_starting_stops_at_once(command):
     assert 'READY' not in up.output
 
 
+@pytest.mark.nightly
 def test_a_second_interrupt_goes_on_to_the_harder_step_and_killing_gives_status_4(
     command, ros_domain
 ):
@@ -136,6 +140,7 @@ def test_a_second_stack_in_the_same_domain_is_refused(command, ros_domain):
     assert up.process.poll() is None
 
 
+@pytest.mark.nightly
 def test_stacks_in_other_namespaces_of_the_domain_are_left_alone(command, ros_domain):
     first = command(spec('steady', namespace='/lab/arm1'))
     second = command(spec('steady', namespace='/lab/arm2'))

@@ -266,20 +266,13 @@ MATRIX = tuple(
 )
 
 EVERY_DAY = frozenset({
-    Row('operator_stop', HOLDING, TWIN),
-    Row('store_unwritable', MOVING, TWIN),
     Row('executor_frozen', MOVING, TWIN),
     Row('validator_killed', MOVING, TWIN),
-    Row('client_killed', HOLDING, TWIN),
     Row('supervisor_killed', MOVING, SUPERVISED_TWIN),
-    Row('supervisor_frozen', HOLDING, SUPERVISED_TWIN),
-    Row('power_off', WAITING, SERIAL),
-    Row('mover_killed', MOVING, SERIAL),
-    Row('unplugged', MOVING, SERIAL),
     Row('cable_cut', MOVING, SSH),
 })  # fmt: skip
-"""Each phase, each part that fails: store, node, client, supervisor, arm, cable, agent, network;
-killed or frozen. The others are marked `nightly`; test_real_arm_links.py stops an arm over TCP."""
+"""Node, supervisor and network, killed, frozen and cut. The others are marked `nightly`; by day
+test_real_arm.py pulls a serial cable; test_watchdog.py and test_stop_latch.py have the rules."""
 
 
 def matrix(transport: str) -> pytest.MarkDecorator:
