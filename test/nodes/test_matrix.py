@@ -22,7 +22,7 @@ from action_msgs.msg import GoalStatus
 from support.blocks_small import LASTING_PLAN as LONG_PLAN
 from support.blocks_small import LASTING_TEXT as LONG
 from support.blocks_small import THREE_TEXT as THREE
-from support.goals import WAIT_S, Feedback
+from support.goals import CLIENT, WAIT_S, Feedback
 from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes
 from support.stopping import PICK, STOPPED, Operator
@@ -52,26 +52,6 @@ PARAMETERS = f"""
 """
 BY_MODEL = Options(max_attempts=255, search_fallback=False, strategy='model')
 BY_SEARCH = Options(strategy='search')
-CLIENT = """
-import sys
-from safegen_ros.client import Client, Options
-
-def say(*words):  # each line at once, as two threads write
-    sys.stdout.write(' '.join(map(str, words)) + '\\n')
-    sys.stdout.flush()
-
-def tell(f):
-    part = f.planning if f.stage == 'planning' else f.execution
-    say(f.stage, part.phase, getattr(part, 'step', 0))
-
-options = Options(max_attempts=255, search_fallback=False, strategy='model')
-if sys.argv[2] == 'search':
-    options = Options(strategy='search')
-with Client() as client:
-    goal = client.start_run(sys.argv[1], options=options, on_feedback=tell)
-    say('goal', goal.id)
-    goal.result()
-"""
 
 
 @pytest.fixture(scope='module')
@@ -402,7 +382,7 @@ def test_the_client_dies(
     with (
         Held(server),
         subprocess.Popen(
-            [sys.executable, '-c', CLIENT, LONG, level], stdout=subprocess.PIPE, text=True
+            [sys.executable, '-c', CLIENT, LONG, level, phase], stdout=subprocess.PIPE, text=True
         ) as other,
     ):
         assert other.stdout is not None
@@ -413,7 +393,7 @@ def test_the_client_dies(
             if words[0] == 'goal':
                 goal = words[1]
             else:
-                reached |= (words[0], words[1], int(words[2])) == PHASES[phase].reached
+                reached |= (words[1], words[2], int(words[3])) == PHASES[phase].reached
         other.kill()
         expected = {code.name for code in DEATHS[dies, phase]}
         wait_until(lambda: outcome_of(_kept(nodes)[goal]) in expected, 'the end of the goal', 0.2)

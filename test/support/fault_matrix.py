@@ -36,7 +36,6 @@ from support.fault_stack import (
     PICK,
     SERIAL,
     SSH,
-    SUPERVISED,
     SUPERVISED_TWIN,
     TCP,
     TOWER,
@@ -44,7 +43,7 @@ from support.fault_stack import (
     TWIN,
     Stack,
 )
-from support.goals import WAIT_S, Feedback
+from support.goals import CLIENT, WAIT_S, Feedback
 from support.stopping import STOPPED, execution
 from support.waiting import wait_until
 from support.watched_executor import BLOCK_MOVED, OBSTRUCTED
@@ -61,21 +60,6 @@ MOTION_S = 6.0
 
 #: A joint has moved so far when a phase counts as moving [rad].
 FAR = 0.05
-
-CLIENT = """
-import sys
-from safegen_ros.client import Client, Options
-
-def tell(f):
-    part = f.execution if f.stage == 'execution' else f.planning
-    print('at', f.stage, part.phase, getattr(part, 'step', 0), flush=True)
-
-options = Options(strategy='search', approval=sys.argv[2] == 'waiting')
-with Client() as client:
-    goal = client.start_run(sys.argv[1], options=options, on_feedback=tell)
-    print('goal', goal.id, flush=True)
-    goal.result()
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,12 +208,12 @@ FAULTS: dict[str, Fault] = {
             *STOPPED, *_GONE, *_UNHEARD, ErrorCode.EXECUTION_CANCELED, ErrorCode.PLANNING_CANCELED
         ),
         cause='supervisor|heartbeat|was deactivated or ended', node='supervisor',
-        transports=SUPERVISED,
+        transports=(SUPERVISED_TWIN,),
     ),
     'supervisor_frozen': Fault(
         strike=lambda stack: stack.nodes.pause('supervisor'), bound_s=_WATCHDOG_S,
         codes=(ErrorCode.EXECUTION_STOPPED,), cause='supervisor', node='supervisor', freezes=True,
-        transports=SUPERVISED, phases=_IN_MOTION,
+        transports=(SUPERVISED_TWIN,), phases=_IN_MOTION,
     ),
     'client_killed': _client(False),
     'client_frozen': _client(True),
@@ -297,7 +281,9 @@ class Sender:
         self._feedback = Feedback(self._reached)
         if own_process:
             self.process = subprocess.Popen(
-                [sys.executable, '-c', CLIENT, TOWER, phase], stdout=subprocess.PIPE, text=True
+                [sys.executable, '-c', CLIENT, TOWER, 'search', phase],
+                stdout=subprocess.PIPE,
+                text=True,
             )
             self.id = self._line('goal ')
             return
@@ -373,8 +359,8 @@ def check(stack: Stack, row: Row) -> None:
             wait_until(lambda: _stopped(stack), 'the stop')
             _assert_refused(stack)
         _mend(stack, fault)
-        if row.latches:
-            stack.restart('executor')
+        if row.latches and (fault.freezes or fault.node not in ('executor', 'supervisor')):
+            stack.restart('executor')  # those that were killed are started again already
             _assert_refused(stack)
         _assert_held(stack, row, fault, since)
         stack.operator.reset()

@@ -30,8 +30,8 @@ from support.waiting import patient_arm_file, wait_until
 from support.watched_executor import LOOK, VARIABLE
 
 TWIN, SERIAL, TCP, SSH = TRANSPORTS = ('twin', 'serial', 'tcp', 'ssh')
-SUPERVISED_TWIN, SUPERVISED_SERIAL = SUPERVISED = ('supervised_twin', 'supervised_serial')
-"""The same with a supervisor in a process of its own, as `safegen up` is."""
+SUPERVISED_TWIN = 'supervised_twin'
+"""The twin with a supervisor in a process of its own, as `safegen up` is."""
 SCENE = load_scene()
 TOWER = """
 (define (problem tower) (:domain blocksworld) (:objects a b c)
@@ -189,15 +189,14 @@ def _values(site: EmulatedSite, folder: Path) -> dict[str, object]:
 @contextmanager
 def fault_stack(transport: str, domain: int, folder: Path) -> Iterator[Stack]:
     """Such a stack, released by its operator."""
-    kind = SupervisedNodes if transport in SUPERVISED else SingleNodes
-    link = transport.removeprefix('supervised_')
-    if link == SSH and not has_sshd():
+    kind = SupervisedNodes if transport == SUPERVISED_TWIN else SingleNodes
+    if transport == SSH and not has_sshd():
         pytest.skip('FAULTS OVER SSH ARE NOT TESTED HERE: apt-get install openssh-server')
     parameters = folder / 'parameters.yaml'
     parameters.write_text(PARAMETERS, encoding='utf-8')
     with ModelServer() as server, MujocoTwin(SCENE, _poses()) as arm:
         values = {'params_file': parameters, 'model': f'{server.url}#{MODEL}'}
-        if link == TWIN:
+        if transport in (TWIN, SUPERVISED_TWIN):
             values['real_time_factor'] = 2.0
             started = kind(
                 domain, folder, values, executor='support.watched_executor',
@@ -206,7 +205,7 @@ def fault_stack(transport: str, domain: int, folder: Path) -> Iterator[Stack]:
             with started as nodes, Watch(None, folder) as watch, Client() as client:
                 yield _ready(Stack(transport, nodes, client, watch, None, folder))
             return
-        with EmulatedSite(arm, link, folder) as site:
+        with EmulatedSite(arm, transport, folder) as site:
             values |= _values(site, folder)
             with (
                 kind(domain, folder, values, profile='mycobot') as nodes,
