@@ -189,6 +189,8 @@ def _shown(result: ActionResult, tell: Callable[[str, bool], None]) -> None:
     code = ErrorCode(result.error_code)
     if code is ErrorCode.NONE:
         tell('the goal has ended well', False)
+    elif code is ErrorCode.APPROVAL_REFUSED:
+        pass  # the person who refused knows it
     elif code in (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED):
         tell(f'{code.name}: the goal was stopped; look at the cell, then press Reset', True)
     else:

@@ -12,6 +12,7 @@ from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
 from safegen_ros.console.widgets import STEPS
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
+from safegen_ros.record.approval import SHOWN_REQUEST
 from safegen_ros.record.present.cards import MOST_LIT, attempt_html, steps_html, task_html
 from safegen_ros.record.present.chart import GanttChart, chart_html, chart_of_steps
 from safegen_ros.record.present.constraint_status import lights, lights_html
@@ -27,6 +28,7 @@ from safegen_ros.record.present.wording import (
     steps_of,
 )
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord
+from safegen_ros.tasks.pddl3.formats import WORDS
 
 draw = macros('page.html', 'safegen_ros.console', PRESENT)
 """Draws a macro of the console's templates; what it returns is safe markup."""
@@ -46,9 +48,12 @@ _STATES = {
     'preparing': ('Makes ready', 'moves'),
     'executing': ('MOVES', 'moves'),
     'replanning': ('Plans again', 'busy'),
+    'translating': ('Reads', 'busy'),
 }
 
-_STEP_OF = {'approval': 3, 'preparing': 4, 'executing': 4, 'idle': 0, 'no stack': 0}
+_STEP_OF = {
+    'translating': 0, 'approval': 3, 'preparing': 4, 'executing': 4, 'idle': 0, 'no stack': 0,
+}  # fmt: skip
 _REFUSED = (ErrorCode.APPROVAL_REFUSED, ErrorCode.APPROVAL_TIMEOUT)
 
 _CALLED = 'the service stop was called'  # as the executor says it
@@ -111,6 +116,8 @@ def way(snapshot: Snapshot, at: StackSituation) -> list[tuple[str, str]]:
         moved = goal.executes and (goal.step or goal.record.steps)
         step = 3 if goal.code in _REFUSED else 4 if moved else 2
         step = step if failed else len(STEPS) - 1
+        if goal.action == PLAN and not (goal.record.attempts or goal.plan):  # words were read
+            return list(zip(STEPS, ['failed' if failed else 'now', *['later'] * 5], strict=True))
     elif goal is not None and at.stage == 'stopped':
         step = 4 if goal.stage == 'executing' else 2
     kinds = ['done'] * step + ['failed' if failed else 'now'] + ['later'] * len(STEPS)
@@ -146,7 +153,7 @@ def outcome_words(goal: GoalView) -> str:
             return (
                 'The plan is proved safe; nothing was moved for it.'
                 if goal.plan
-                else ('The request was understood; nothing was planned.')
+                else 'Your words were read: check the task below. Nothing is planned yet.'
             )
         return 'Every step is done, and the world was seen to be as the goal wants it.'
     if goal.code in _STOPPED and _CALLED in goal.record.message:
@@ -179,8 +186,10 @@ def goal_html(goal: GoalView | None) -> str:
         return panel('No goal was sent since the stack was started.')
     who = 'sent from here' if goal.ours else 'sent by another client'
     what = {PLAN: 'plan only', EXECUTE: 'a plan of somebody else'}.get(goal.action, 'plan and move')
+    asked = goal.record.task
+    words = asked.problem if goal.problem is None and asked.format == WORDS else ''
     told = [
-        task_html(goal.problem),
+        f'“{words}”' if words else task_html(goal.problem),
         draw('note', f'Goal {goal.id[:8]}, {what}, {who}.', 'sg-done'),
     ]
     understood = goal.record.understood
@@ -237,8 +246,10 @@ def plan_html(snapshot: Snapshot) -> str:
             draw('reading', f'Digest {pending.digest[:8]} of task and plan', pending.digest)
         )
         if pending.request and goal is not None:
+            doubts, _, words = pending.request.rpartition(SHOWN_REQUEST)
             above.append(draw('strong', 'A model read this request. Is the task what is meant?'))
-            above += [f'“{pending.request}”', task_html(pending.problem or goal.problem)]
+            above += [f'“{words}”', *([draw('note', doubts, 'sg-bad')] if doubts else [])]
+            above.append(task_html(pending.problem or goal.problem))
     steps, problem = shown_plan(snapshot, goal) if goal is not None else ((), None)
     if goal is None or not steps:
         return panel(*above, *below) if pending is not None else ''

@@ -232,13 +232,13 @@ class Views:
         camera.position, camera.look_at = framed(view, _aspect(camera), camera.fov)
 
     def _greet(self, client: viser.ClientHandle) -> None:
-        self.show(client, CELL)
-
         @client.camera.on_update
         def _(camera: viser.CameraHandle) -> None:
             view, aspect = self._shown.get(client.client_id, (CELL, 0.0))
             if abs(_aspect(camera) - aspect) > 0.01:
                 self.show(client, view)
+
+        self.show(client, CELL)  # behind the callback, which a change of shape must not miss
 
     def _forget(self, client: viser.ClientHandle) -> None:
         self._shown.pop(client.client_id, None)

@@ -33,6 +33,7 @@ NO_EXAMPLE = '-'
 PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
 _RUN, _OPEN_RULE = 'Plan, prove and execute', 'First add or clear the rule'
+_OPEN_DOUBT = 'First accept the doubts'
 _MEANT = 'It is meant so, in spite of the doubts'
 
 _PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')
@@ -64,6 +65,8 @@ class TaskTab:
             self._add_options(gui)
         with bottom, cards.card(TASK, RULES, running=False):
             self._run = gui.add_button(_RUN, icon=icon('player-play'))
+            told = 'What does that mean?'
+            self._ask = gui.add_button(told, icon=icon('message-question'), visible=False)
         self._connect()
         self._pick()
 
@@ -77,9 +80,9 @@ class TaskTab:
         self._words = gui.add_text('In words', '', multiline=True, visible=False)
         self._say = gui.add_button_group('For example', (NO_EXAMPLE,), visible=False)
         self._read = gui.add_button('Read it', visible=False, color='gray')
-        self._ask = gui.add_button('What does that mean?', visible=False, color='gray')
-        self._seen = Html(gui)
+        self._doubted = Html(gui)
         self._meant = gui.add_checkbox(_MEANT, False, visible=False)
+        self._seen = Html(gui)
         self._more = gui.add_button('More rules …', color='gray')
 
     def _add_rules(self, gui: viser.GuiApi) -> None:
@@ -126,10 +129,13 @@ class TaskTab:
         """
         takes = up and not busy and not stopped
         ready = self._chosen is not None and takes and not self._open_rule and self._accepted
-        label = _OPEN_RULE if self._open_rule else _RUN
-        put(self._run, disabled=not ready, visible=not stopped, label=label)
+        label = _OPEN_RULE if self._open_rule else _RUN if self._accepted else _OPEN_DOUBT
+        unread = self._kind.value == WORDS and self._chosen is None
+        put(self._run, disabled=not ready, visible=not (stopped or unread), label=label)
         put(self._plan, disabled=not ready)
-        put(self._ask, disabled=not takes)
+        words = str(self._words.value).strip()
+        put(self._ask, disabled=not (takes and words), visible=unread and not stopped)
+        put(self._say, visible=unread and NO_EXAMPLE not in self._say.options)
 
     @property
     def problem(self) -> Problem | None:
@@ -153,7 +159,6 @@ class TaskTab:
         put(self._domain, visible=kind == PASTED)
         put(self._read, visible=kind == PASTED)
         put(self._words, visible=kind == WORDS)
-        put(self._ask, visible=kind == WORDS)
         put(self._say, visible=False)
         self._begin_anew()
 
@@ -201,7 +206,7 @@ class TaskTab:
     def _take(self, chosen: Chosen, spoken: TranslatedRequest | None = None) -> None:
         """Shows a task as it would be sent."""
         self._chosen, self._spoken = chosen, spoken
-        put(self._meant, value=False, visible=bool(self._doubts))
+        self._show_doubts()
         self._remove_rules()
         self._taken_from = self._written
         self._show()
@@ -209,7 +214,7 @@ class TaskTab:
     def _refuse(self, message: str, bad: bool = True) -> None:
         """Nothing can be sent; the lines of the text that are wrong are shown as they are."""
         self._chosen, self._spoken = None, None
-        put(self._meant, value=False, visible=False)
+        self._show_doubts()
         self._remove_rules()
         head, _, excerpt = message.partition('\n')
         head = _PLACE.sub(r'Line \1, column \2 of your text: ', head)
@@ -224,12 +229,16 @@ class TaskTab:
         wanted = goal_html(problem, 'wanted')
         parts = [task_html(problem), draw('pair', (start, wanted))]
         if self._spoken is not None:
-            doubts = self._doubts.splitlines()
-            parts[:0] = [draw('note', f'In doubt: {each}.', 'sg-bad') for each in doubts]
-            parts.insert(len(doubts), draw('strong', 'Your words were understood as this task:'))
+            parts.insert(0, draw('strong', 'Your words were understood as this task:'))
             parts.append(draw('reading', 'All of it in words', self._spoken.understood.reading))
         self._seen.show(panel(*parts))
         self._show_rules()
+
+    def _show_doubts(self) -> None:
+        """Those about a new reading, not yet accepted, above it."""
+        doubts = [draw('note', f'In doubt: {e}.', 'sg-bad') for e in self._doubts.splitlines()]
+        self._doubted.show(panel(*doubts) if doubts else '')
+        put(self._meant, value=False, visible=bool(doubts))
 
     @property
     def _doubts(self) -> str:

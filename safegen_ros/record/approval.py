@@ -102,6 +102,10 @@ def _step_text(step: list[str | list[str]]) -> str:
     return ' '.join(f'({" ".join(each)})' for each in (words, *beside))
 
 
+SHOWN_REQUEST = '\nRequest: '
+"""Between the doubts about the reading of a request, which are one line, and its text."""
+
+
 def shown_request(text: str, doubts: str) -> str:
     """A request as an operator sees it, with the doubts about its reading, if there are any."""
-    return f'In doubt: {"; ".join(doubts.splitlines())}. Request: {text}' if doubts else text
+    return f'In doubt: {"; ".join(doubts.splitlines())}.{SHOWN_REQUEST}{text}' if doubts else text

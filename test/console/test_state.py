@@ -344,6 +344,12 @@ def test_a_plan_that_is_only_proved_was_neither_approved_nor_run() -> None:
     assert step_of(way(snapshot, situation(snapshot))) == 'Done'
 
 
+def test_words_that_were_only_read_leave_the_page_at_their_task() -> None:
+    for code, kind in ((ErrorCode.NONE, 'now'), (ErrorCode.TRANSLATION_FAILED, 'failed')):
+        snapshot = Snapshot(view(EndEvent(code, ''), action=PLAN), nodes=ACTIVE)
+        assert way(snapshot, situation(snapshot))[:2] == [('Task', kind), ('Rules', 'later')]
+
+
 def test_an_attempt_is_a_line_with_all_of_it_behind() -> None:
     attempt = judged(2, parse_plan('(stack c b)'))
     told = [str(attempt_line(attempt, THREE.problem, opened)) for opened in (False, True)]

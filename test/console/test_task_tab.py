@@ -22,7 +22,7 @@ from safegen_ros.goals.request import IN_WORDS, TranslatedRequest
 from safegen_ros.record.run import TaskRecord, UnderstoodRecord
 
 RULE, OTHER, VAGUE = 'b5 must never be on b1', 'never put b2 on b5', 'be careful with b5'
-SEND, PROVE = 'Plan, prove and execute', 'Plan and prove only'
+SEND, PROVE, ASK = 'Plan, prove and execute', 'Plan and prove only', 'What does that mean?'
 MEANT = 'It is meant so, in spite of the doubts'
 
 
@@ -253,15 +253,18 @@ def test_a_click_opens_the_card_of_one_viewer_until_the_next_step(
 
 def test_a_reading_in_doubt_is_sent_only_when_a_person_has_ticked_it(form: Form) -> None:
     form['Task from'].value = WORDS
+    assert not form.ready(ASK)
+    form['In words'].value = 'put b1 on b2'
+    assert form.ready(ASK)
+    assert [form[each].visible for each in (ASK, SEND)] == [True, False]
     chosen = read_problem(form['Problem'].value)
     doubts = 'the request says <never>, and the reading has no rule'
     record = UnderstoodRecord('p', problem='(define)', reading='The goal:', question=doubts)
     spoken = TranslatedRequest(TaskRecord('', IN_WORDS, '', '', 'put b1 on b2', 'words'), (record,))
     form.tab._take(chosen, spoken)
-    seen = str(form.tab._seen._handle.content)
-    assert seen.index('In doubt: the request says &lt;never&gt;') < seen.index('were understood')
-    assert not form.ready()
-    assert not form.ready(PROVE)
+    assert 'In doubt: the request says &lt;never&gt;' in str(form.tab._doubted._handle.content)
+    assert (form.ready(), form.ready(PROVE)) == (False, False)
+    assert form[SEND].label == 'First accept the doubts'
     form.click(SEND)  # a page that is a moment behind
     assert not form.sent.tasks
     assert 'in doubt' in form.told[-1]

@@ -100,7 +100,8 @@ def lights_observed(problem: Problem, states: Sequence[State]) -> tuple[Light, .
         )
         for row, monitor in zip(rows, monitors.monitors, strict=True)
     ]
-    goal = formula_words(problem.goal, problem)
+    wanted = problem.goal_conjuncts()
+    goal = formula_words(wanted[0] if len(wanted) == 1 else problem.goal, problem)
     return (*found, Light(GOAL, formula_text(problem.goal), goal, tuple(reached)))
 
 

@@ -256,8 +256,8 @@ class _Reading:
         if doubted:
             return min(doubted, key=_doubted)
         raise SafegenError(
-            f'the request could not be translated in {attempts} attempts: {reason}: say it in '
-            'other words, or write the problem in PDDL',
+            f'the request could not be translated. Say it in other words, or write the problem in '
+            f'PDDL. The last of {attempts} attempts: {reason}',
             ErrorCode.TRANSLATION_FAILED,
         )
 
