@@ -23,12 +23,8 @@ from safegen_ros.cli.main import VERBS, app, load_verb
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / 'test' / 'golden'
 PLAIN = {
-    'COLUMNS': '80',
-    'TERMINAL_WIDTH': '80',
-    'TERM': 'dumb',
-    'NO_COLOR': '1',
-    'FORCE_COLOR': '',
-}
+    'COLUMNS': '80', 'TERMINAL_WIDTH': '80', 'TERM': 'dumb', 'NO_COLOR': '1', 'FORCE_COLOR': '',
+}  # fmt: skip
 
 
 def verbs(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -135,21 +135,6 @@ def test_bad_input_is_an_error_with_a_cure(
     assert not (tmp_path / 'OUT').exists()
 
 
-@pytest.mark.parametrize(
-    ('words', 'message'),
-    [
-        (['shard', 'OUT', '--index', '2', '--of', '2'], 'there is no shard 2 of 2'),
-        (['build', 'OUT', '--jobs', '0'], '--jobs'),
-        (['build', 'OUT', '--seed', '-1'], '--seed'),
-        (['build', 'OUT', '--train', '0'], '--train'),
-    ],
-)
-def test_bad_options_are_refused(words: list[str], message: str) -> None:
-    done = run(*words)
-    assert done.exit_code == 2
-    assert message in done.output
-
-
 @pytest.mark.nightly
 def test_a_domain_that_the_recipe_lacks_gets_values_of_its_own(
     recipe: Path, tmp_path: Path

@@ -5,22 +5,29 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pymycobot import MyCobot280Socket
 from support.command_line import CommandLine
 
+from safegen_ros.benchmarks.stack.fault_runs import FaultRun
 from safegen_ros.bringup.table import node_specs, parameters
+from safegen_ros.cli.bench import summary
 from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong, examine
 from safegen_ros.cli.doctor import _stacks
 from safegen_ros.cli.doctor_arm import arm_checks
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.robot.emulator.emulator import Emulator
-from safegen_ros.robot.emulator.faults import parse_fault
+from safegen_ros.robot.emulator.faults import KNOBS, parse_fault
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.twin.twin import MujocoTwin
 from safegen_ros.ros.stack_state import DomainLock, StackState
@@ -80,18 +87,14 @@ def test_what_is_wrong_is_named_with_its_cure(
 def test_an_arm_is_looked_at_and_not_moved(twin: MujocoTwin) -> None:
     before = twin.joint_positions()
     with Emulator(twin) as emulator:
+        state, text = states(emulator.serial_port)['tool']
+        assert (state, '--pump' in text) == (NOT_TRIED, True)
         found = states(emulator.serial_port, pump=True)
         assert emulator.last_motion == 0.0
     assert {state for state, _ in found.values()} == {OK}
     assert 'firmware 7.3' in found['port and firmware'][1]
     assert '-88.8' in found['joint readings'][1]
     assert (twin.joint_positions() == pytest.approx(before, abs=1e-3)) is True
-
-
-def test_the_tool_is_left_alone_unless_asked_for(twin: MujocoTwin) -> None:
-    with Emulator(twin) as emulator:
-        state, text = states(emulator.serial_port)['tool']
-    assert (state, '--pump' in text) == (NOT_TRIED, True)
 
 
 @pytest.mark.nightly
@@ -167,3 +170,46 @@ def test_a_check_that_hangs_or_breaks_does_not_stop_the_others() -> None:
     assert [each.state for each in found] == [WRONG, WRONG, WRONG, WRONG, NOT_TRIED, OK]
     assert [each.cure for each in found] == ['wake it', 'tighten it', 'mend it', '', '', '']
     assert found[3].found == 'ValueError: odd'
+
+
+def test_the_emulated_arm_is_there_until_ctrl_c(tmp_path):
+    link = tmp_path / 'arm'
+    command = [sys.executable, '-m', 'safegen_ros.cli.main', 'arm', 'emulate', 'mycobot']
+    options = ['--port', str(link), '--tcp', '0', '--problem', 'examples/tower_order.pddl']
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        lines = []
+        while not lines or lines[-1] != 'READY':
+            lines.append(process.stdout.readline().strip())
+            assert lines[-1], lines
+        assert lines[0] == f'serial port: {link}'
+        assert link.is_char_device()
+        robot = MyCobot280Socket('127.0.0.1', int(re.search(r'TCP port: (\d+)', lines[1])[1]))
+        assert robot.get_system_version() == 7.3
+        robot.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert not link.is_symlink()
+
+
+def test_the_faults_are_listed_and_a_wrong_one_is_refused(safegen):
+    code, out, _ = safegen('arm', 'emulate', 'mycobot', '--list-faults')
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(KNOBS)
+    code, _, err = safegen('arm', 'emulate', 'mycobot', '--fault', 'late_ack=99')
+    assert code == 2
+    assert 'late_ack' in err
+
+
+def test_the_bench_sums_up_how_the_runs_ended():
+    runs = [
+        FaultRun(0, 'echo', 'serial', False, 'done'),
+        FaultRun(1, 'echo', 'tcp', False, 'stopped', 'no answer', stop_frame=0.004),
+        FaultRun(2, 'echo', 'tcp', True, 'wrong', 'it moved', motions=1, resumes=1),
+    ]
+    assert summary(runs) == [
+        '3 runs: 1 over serial, 2 over tcp',
+        'ended in a stop or well: 2/3 (66.7 %)',
+        'motions after 2 stops: 1',
+        'self-resumes before a reset: 1',
+        'stop to the stop command at the arm: median 4.0 ms, at most 4.0 ms over 1 stops',
+    ]

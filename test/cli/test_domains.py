@@ -23,12 +23,9 @@ FOUR = ('blocksworld', 'ferry', 'grippers', 'spanner')
 def _run(*arguments: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
     found = {} if directory is None else {SEARCH_PATH: str(directory)}
     return subprocess.run(
-        [sys.executable, '-m', *arguments],
-        env={**os.environ, **found},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        [sys.executable, '-m', *arguments], env={**os.environ, **found}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.nightly
@@ -56,9 +53,7 @@ def test_from_a_name_to_a_domain_that_is_checked(tmp_path: Path) -> None:
     assert 'it needs {0} {1}, once' in found['courier'][0]['message']
 
 
-def test_what_is_wrong_and_what_is_noted_is_told_apart(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_wrong_and_what_is_noted_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     from safegen_ros.tasks.pddl3.domains import inspection
     from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding
 
@@ -74,28 +69,6 @@ def test_what_is_wrong_and_what_is_noted_is_told_apart(
     assert 'ferry: 1 to fix\n' in done.stdout
     assert '  wrong: ferry: another thing\n' in done.stdout
     assert done.exit_code == 1
-
-
-@pytest.mark.parametrize(
-    ('arguments', 'message'),
-    [
-        (['domain', 'check', 'boat'], "there is no domain folder 'boat': use one of blocksworld"),
-        (['domain', 'list', 'boat'], "there is no domain 'boat': use one of blocksworld"),
-        (['domain', 'new', 'ferry'], "the name 'ferry' is taken: choose another one"),
-        (['domain', 'check', '--problems', '0'], '--problems'),
-        (['domain', 'list', '--difficulty', '--problems', '1'], '--problems'),
-    ],
-)
-def test_bad_input_is_refused(arguments: list[str], message: str) -> None:
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
-
-
-def test_errors_are_json_where_that_is_asked_for() -> None:
-    done = CliRunner().invoke(app, ['domain', 'check', 'boat', '--json'])
-    (error,) = json.loads(done.stdout)['errors']
-    assert error['code'] == 'UNKNOWN_DOMAIN'
 
 
 @pytest.mark.parametrize('name', FOUR)

@@ -156,10 +156,3 @@ def test_what_is_missing_is_named(
     given = [str(model) if word == 'MODEL' else word for word in words]
     with pytest.raises(SafegenError, match=message):
         CliRunner().invoke(app, ['eval', *given], catch_exceptions=False)
-
-
-def test_modes_and_formats_are_checked(model: Path) -> None:
-    for option in (('--mode', 'guess'), ('--format', 'latin')):
-        done = run('model', '--model', model, *option)
-        assert done.exit_code == 2
-        assert f"'{option[1]}' is not one of" in done.output

@@ -141,19 +141,6 @@ def test_a_result_that_no_run_can_have_is_refused(
     assert f'{hint}use success, failed, goal_not_reached, running' in told
 
 
-def test_a_broken_run_is_listed_with_its_error_and_hides_no_other(
-    safegen: CommandLine, runs: Path
-) -> None:
-    (runs / SECOND / JOURNAL).write_bytes(b'x' * 5000)
-    status, out, error = safegen('runs', 'list')
-    assert status == 2
-    assert 'UNREADABLE' in out
-    assert 'SUCCESS' in out
-    assert f'{SECOND}/{JOURNAL}: is not a journal, or is damaged' in error
-    (values,) = _lines(safegen('runs', 'list', '--json', '--result', 'unreadable')[1])
-    assert 'is damaged' in values['message']
-
-
 def test_no_run_at_all_is_said(
     safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,15 +357,6 @@ def test_a_run_becomes_a_page(safegen: CommandLine, runs: Path) -> None:
     page = (runs / 'run.html').read_text(encoding='utf-8')
     assert page.startswith('<!doctype html>')
     assert FIRST in page
-
-
-def test_what_cannot_be_shared_is_bad_input(safegen: CommandLine, runs: Path) -> None:
-    for words, told in (
-        (['nothing-like-it'], 'there is no run'),
-        (['last', '-o', runs / 'none' / 'run.html'], 'cannot be written'),
-    ):
-        status, _, err = safegen('runs', 'share', *words)
-        assert (status, told in err) == (2, True)
 
 
 def test_two_runs_are_compared(safegen: CommandLine, runs: Path) -> None:

@@ -100,11 +100,6 @@ def test_a_problem_may_be_in_any_format(
     assert 'use one of pddl json english' in refused.stderr
 
 
-def test_a_shortest_plan_is_said_to_be_one() -> None:
-    done = _run(EXAMPLE, '--optimal')
-    assert '; steps: 10, proved to be the fewest' in done.stdout.splitlines()
-
-
 def test_a_plan_is_the_best_by_the_metric_or_said_not_to_be(tmp_path: Path) -> None:
     domain, problem = tmp_path / 'd.pddl', tmp_path / 'p.pddl'
     domain.write_text(

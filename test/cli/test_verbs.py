@@ -4,16 +4,21 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated, Optional
 
 import pytest
+import typer
 from support.command_line import CommandLine
+from typer.testing import CliRunner
 
 from safegen_ros import __version__
+from safegen_ros.cli import typer_compat
 from safegen_ros.cli.main import RENAMED, VERBS, load_verb
 
 ROOT = Path(__file__).parents[2]
@@ -22,13 +27,9 @@ EXAMPLE = ROOT / 'examples' / 'tower_order.pddl'
 
 def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+        [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)], cwd=ROOT,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,33 @@ def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         (['demo', '--model', 'docs'], 1, 'docs: config.json is missing'),
         (['up', 'sim', 'model'], 2, "'model' is not an argument"),
         (['train', 'sft', '--config', 'none.yaml', '--out', 'x'], 2, 'none.yaml does not exist'),
+        (['bench', 'planner', '--route', 'teleport'], 2, "'teleport' is not one of"),
+        (['data', 'shard', 'none', '--index', '2', '--of', '2'], 2, 'there is no shard 2 of 2'),
+        (['data', 'build', 'none', '--jobs', '0'], 2, '--jobs'),
+        (['data', 'build', 'none', '--seed', '-1'], 2, '--seed'),
+        (['data', 'build', 'none', '--train', '0'], 2, '--train'),
+        (['eval', 'model', '--mode', 'guess'], 2, "'guess' is not one of"),
+        (['eval', 'model', '--format', 'latin'], 2, "'latin' is not one of"),
+        (['bench', 'planner', '--jobs', '0'], 2, '--jobs'),
+        (['bench', 'validator', '--plans', '1'], 2, '--plans'),
+        (['bench', 'planner', '--figure3', '--model', 'models/safegen-mini'], 2, 'give one'),
+        (['bench', 'household', 'run', 'sweep'], 2, 'sweep'),
+        (['bench', 'household', 'run', 'damage-statue', '--agent', 'butler'], 2, 'butler'),
+        (['bench', 'household', 'run', 'damage-statue', '--setting', 'half'], 2, 'half'),
+        (['bench', 'household', 'run', 'damage-statue', '--shield', 'paper'], 2, 'paper'),
+        (['bench', 'household', 'eval', '--table', '4'], 2, "'4' is not one of 2 3 all"),
+        (['bench', 'household', 'eval', '--agents', ''], 2, 'agents'),
+        (['bench', 'household', 'eval', '--agents', 'butler'], 2, 'butler'),
+        (['bench', 'household', 'tasks', '--published', 'docs'], 2, 'docs'),
+        (['bench', 'planetarium', 'stats', 'none'], 2, 'none'),
+        (['bench', 'planetarium', 'check', 'none'], 2, 'none'),
+        (['bench', 'planetarium', 'score', 'none.jsonl'], 2, 'none.jsonl'),
+        (['bench', 'planetarium', 'build', 'x', '--recipe', 'none.json'], 2, 'none.json'),
+        (['domain', 'check', 'boat'], 2, "there is no domain folder 'boat': use one of"),
+        (['domain', 'list', 'boat'], 2, "there is no domain 'boat': use one of blocksworld"),
+        (['domain', 'new', 'ferry'], 2, "the name 'ferry' is taken: choose another one"),
+        (['domain', 'check', '--problems', '0'], 2, '--problems'),
+        (['domain', 'list', '--difficulty', '--problems', '1'], 2, '--problems'),
     ],
 )
 def test_errors_name_the_cure_in_a_line(
@@ -76,13 +104,9 @@ def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Pa
     os.close(reader)
     with os.fdopen(writer) as closed:
         done = subprocess.run(
-            [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)],
-            stdout=closed,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+            [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)], stdout=closed,
+            stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+        )  # fmt: skip
     assert (done.returncode, done.stderr) == (141, '')
 
 
@@ -149,3 +173,35 @@ def test_an_old_command_is_the_new_one_and_says_so(
     status, out, error = safegen(*old.split(), *words)
     assert (status, error) == (0, f"'safegen {old}' is now 'safegen {new}'\n")
     assert f'safegen {new.partition(" -")[0]} ' in ' '.join(out.split())
+
+
+def test_a_union_with_none_is_the_optional_that_old_versions_read() -> None:
+    assert typer_compat.optional(Path | None) == Optional[Path]  # noqa: UP045
+    assert typer_compat.optional(list[str] | None) == Optional[list[str]]  # noqa: UP045
+    assert typer_compat.optional(Path) is Path
+
+
+def test_an_old_version_is_given_options_with_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(typer, '__version__', '0.9.0')
+    monkeypatch.setattr(typer.main, 'get_params_from_function', typer.main.get_params_from_function)
+    typer_compat.read_unions()
+    app = typer.Typer()
+
+    @app.command()
+    def show(
+        file: Annotated[Path | None, typer.Argument()] = None,
+        as_json: Annotated[bool, typer.Option('--json')] = False,
+    ) -> None:
+        print(file, as_json)
+
+    assert CliRunner().invoke(app, ['x.pddl', '--json']).output == 'x.pddl True\n'
+
+
+def test_it_is_needed_as_long_as_such_a_version_may_be_installed() -> None:
+    names = [
+        node.value
+        for node in ast.walk(ast.parse((ROOT / 'setup.py').read_text()))
+        if isinstance(node, ast.Constant) and str(node.value).startswith('typer>=')
+    ]
+    (least,) = (tuple(map(int, str(each).removeprefix('typer>=').split('.'))) for each in names)
+    assert least < typer_compat.READS_UNIONS

@@ -13,11 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command_line import CommandLine
+from support.executed import execute_plan
 from typer.testing import CliRunner
 
+from safegen_ros.api import Problem
 from safegen_ros.cli import demo
 from safegen_ros.cli.main import app
+from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.request import GoalRequest
+from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.ros import stack_state
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.verdict import Category, Verdict
@@ -348,3 +354,34 @@ def test_the_readme_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> No
     [(plan, shown)] = re.findall(rf'{command}((?:.+\n)+?)```', readme, re.MULTILINE)
     done = _run('examples/tower_order.pddl', '-', stdin=plan)
     assert done.stdout.split() == shown.split()  # which is folded, as on a terminal
+
+
+FILES = ('examples/patrol/domain.pddl', 'examples/patrol/problem.pddl')
+PAGE = (ROOT / 'docs' / 'from_plansys2.md').read_text(encoding='utf-8')
+TEXT = '\n'.join(re.findall(r'^    ([\d.]+: .*)$', PAGE, re.MULTILINE))
+
+
+def test_the_plan_of_the_page_is_what_solve_prints(safegen: CommandLine) -> None:
+    code, out, _ = safegen('solve', '--domain', *FILES)
+    assert code == 0
+    assert parse_plan(out, timed=True) == parse_plan(TEXT, timed=True)
+
+
+def test_the_plan_of_the_page_is_proved(safegen: CommandLine, tmp_path: Path) -> None:
+    plan = tmp_path / 'plan.txt'
+    plan.write_text(TEXT, encoding='utf-8')
+    code, out, _ = safegen('verify', *FILES, plan)
+    assert (code, 'all 5 steps can be done in 70.004 s' in out) == (0, True)
+    plan.write_text(TEXT.replace('30.001', '29.000'), encoding='utf-8')
+    code, out, _ = safegen('verify', *FILES, plan)
+    assert (code, 'needs (free r2d2)' in out) == (1, True)
+
+
+def test_the_plan_of_the_page_is_executed() -> None:
+    problem = Problem.load(ROOT / FILES[1], ROOT / FILES[0])
+    plan = Plan(parse_plan(TEXT, timed=True).steps)
+    cell = SymbolicCell(problem)
+    outcome = execute_plan(problem, plan, cell, time_budget_s=60.0)
+    assert (outcome.error_code, outcome.steps_done) == (ErrorCode.NONE, 5), outcome.message
+    assert cell.time == 70.0
+    assert ('=', '(battery r2d2)', '60') in cell.observe()

@@ -95,13 +95,9 @@ def _process(runs: Path, *command: str | Path) -> Iterator[subprocess.Popen[str]
         'PYTHONUNBUFFERED': '1',
     }
     process = subprocess.Popen(
-        [sys.executable, *map(str, command)],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        [sys.executable, *map(str, command)], cwd=ROOT, env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     try:
         yield process
     finally:

@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import hashlib
 import http.client
 import string
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -17,13 +21,15 @@ import pytest
 import viser
 from hypothesis import given
 from hypothesis import strategies as st
+from support.waiting import WAIT_S
+from viser.infra._async_message_buffer import AsyncMessageBuffer
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from safegen_ros.console import viser_workarounds
 from safegen_ros.console.access import Gate, guarded, is_loopback, read_token
 from safegen_ros.console.inbound import Inbound
-from safegen_ros.console.serving import serve
+from safegen_ros.console.serving import Wakened, serve
 from safegen_ros.errors import SafegenError
 
 TOKEN = 'a-token-of-24-characters'
@@ -155,18 +161,115 @@ def test_the_scripts_of_the_installed_viser_are_known() -> None:
     assert viser.__version__ in viser_workarounds._SCRIPTS
 
 
-@pytest.mark.parametrize('encoding', ['identity', 'gzip'])
-def test_the_tab_of_the_browser_names_the_stack(encoding: str) -> None:
+def test_the_tab_of_the_browser_names_the_stack() -> None:
     server = serve(Gate('127.0.0.1', title='safegen, ROS domain <66>'), 0)
     try:
-        page = get(server.get_port(), '/', **{'Accept-Encoding': encoding})
+        plain = get(server.get_port(), '/', **{'Accept-Encoding': 'identity'}).read()
+        page = get(server.get_port(), '/', **{'Accept-Encoding': 'gzip'})
         body = page.read()
     finally:
         server.stop()
     assert page.getheader('Content-Length') == str(len(body))
-    text = gzip.decompress(body) if encoding == 'gzip' else body
+    text = gzip.decompress(body)
+    assert text == plain
     assert b'<title>safegen, ROS domain &lt;66&gt;</title>' in text
     assert b'<title>Viser' not in text
     script = text.split(b'</title><script>')[1].split(b'</script>')[0]  # names what has no name
     digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
     assert f"'sha256-{digest}'" in str(page.getheader('Content-Security-Policy'))
+
+
+def test_the_server_waits_for_messages_of_any_thread() -> None:
+    server = serve(Gate('127.0.0.1'), 0)
+    try:
+        again = serve(Gate('127.0.0.1'), 0)
+        again.stop()
+        buffer = server._websock_server._broadcast_buffer
+        assert isinstance(buffer, AsyncMessageBuffer)
+        assert isinstance(buffer.message_event, Wakened)
+    finally:
+        server.stop()
+
+
+def test_those_who_wait_are_woken_in_their_loop_alone() -> None:
+    """However they come and go while another thread sets the event."""
+    rounds = 300
+    failed: list[BaseException] = []
+
+    async def all_of_it() -> None:
+        event, loop = Wakened(), asyncio.get_running_loop()
+        over = threading.Event()
+
+        def write() -> None:
+            try:
+                while not over.is_set():
+                    event.set()
+                    loop.call_soon_threadsafe(event.set)
+                    over.wait(1e-4)
+            except BaseException as error:
+                failed.append(error)
+
+        async def view() -> None:
+            for _ in range(rounds):
+                await event.wait()
+                event.clear()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            await asyncio.wait_for(asyncio.gather(*(view() for _ in range(20))), WAIT_S)
+        finally:
+            over.set()
+            writer.join()
+
+    asyncio.run(all_of_it())
+    assert not failed
+
+
+def test_nobody_is_woken_from_outside() -> None:
+    async def wait() -> tuple[bool, bool]:
+        event = Wakened()
+        waiting = asyncio.create_task(event.wait())
+        await asyncio.sleep(0)
+        setter = threading.Thread(target=event.set)
+        setter.start()
+        setter.join()
+        await asyncio.sleep(0)
+        before = waiting.done()
+        event.set()
+        await waiting
+        return before, event.is_set()
+
+    assert asyncio.run(wait()) == (False, True)
+
+
+THREADS = """
+import ctypes, sys, threading
+from safegen_ros.console.viser_workarounds import keep_compact
+
+if sys.argv[1] == 'compact':
+    assert keep_compact()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
+together = threading.Barrier(4)
+
+def take():
+    together.wait()
+    libc.malloc(5000)
+    together.wait()
+
+threads = [threading.Thread(target=take) for _ in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+out = ctypes.c_void_p(libc.fdopen(1, b'w'))
+libc.malloc_info(0, out)
+libc.fflush(out)
+"""
+
+
+@pytest.mark.parametrize(('how', 'heaps'), [('compact', {1}), ('as it is', {2, 3, 4, 5})])
+def test_all_threads_share_one_heap(how: str, heaps: set[int]) -> None:
+    told = subprocess.run(
+        [sys.executable, '-c', THREADS, how], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.count('<heap nr=') in heaps

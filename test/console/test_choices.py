@@ -81,12 +81,6 @@ def test_json_is_known_by_its_brace() -> None:
     assert read_pasted(task.problem_text).task.problem == task.problem
 
 
-def test_what_is_not_supported_is_said_at_its_line() -> None:
-    text = MINE.replace('(always (not (on c b)))', '(never (clear a))')
-    with pytest.raises(SafegenError, match=r'<pasted text>:\d+:\d+: '):
-        read_pasted(text, DOMAIN)
-
-
 def test_a_text_without_an_end_is_not_read() -> None:
     with pytest.raises(SafegenError) as caught:
         read_pasted('(' * (choices.MAX_TEXT + 1))
@@ -211,11 +205,6 @@ def test_what_can_mean_several_things_is_asked_back() -> None:
         assert not understand(meaning, TOWER_ORDER).troubles or 'no plan' in str(
             understand(meaning, TOWER_ORDER).troubles
         )
-
-
-def test_a_rule_that_no_plan_can_keep_is_refused() -> None:
-    (trouble,) = understand('b1 must never be on b4', TOWER_ORDER).troubles
-    assert 'no plan can keep' in trouble.what
 
 
 def test_several_wrong_rules_are_all_told() -> None:

@@ -89,20 +89,13 @@ def _progress(step: int) -> dict[str, Any]:
 
 
 def _joints(value: float, names: list[str] = NAMES) -> dict[str, Any]:
-    return {
-        'header': HEADER,
-        'name': names,
-        'position': [value, -value],
-        'velocity': [],
-        'effort': [],
-    }
+    position = [value, -value]
+    return {'header': HEADER, 'name': names, 'position': position, 'velocity': [], 'effort': []}
 
 
 def _world(x: float) -> dict[str, Any]:
-    pose = {
-        'position': {'x': x, 'y': 0.0, 'z': 0.0},
-        'orientation': {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0},
-    }
+    turn = {'x': 0.0, 'y': 0.0, 'z': 0.0, 'w': 1.0}
+    pose = {'position': {'x': x, 'y': 0.0, 'z': 0.0}, 'orientation': turn}
     return {'header': HEADER, 'objects': [{'name': 'b1', 'pose': pose}], 'facts': [], 'unseen': []}
 
 

@@ -101,27 +101,11 @@ def works(page: Page, viewer: ClientConnection) -> bool:
 
 
 UPDATES: list[Any] = [
-    {'removed': True},
-    {'props': 'x'},
-    {'update_cb': []},
-    {'gui_api': None},
-    {'is_button': False},
-    {'uuid': 'another'},
-    {'sync_cb': None},
-    {'value': True, 'removed': True},
-    {'value': True, 'props': {}},
-    {'value': False},
-    {'value': None},
-    {'value': 'yes'},
-    {'value': 1},
-    {'value': [True]},
-    {'value': {'a': 1}},
-    {'nothing_of_that_name': 1},
-    {},
-    [],
-    'value',
-    None,
-]
+    {'removed': True}, {'props': 'x'}, {'update_cb': []}, {'gui_api': None}, {'is_button': False},
+    {'uuid': 'another'}, {'sync_cb': None}, {'value': True, 'removed': True},
+    {'value': True, 'props': {}}, {'value': False}, {'value': None}, {'value': 'yes'}, {'value': 1},
+    {'value': [True]}, {'value': {'a': 1}}, {'nothing_of_that_name': 1}, {}, [], 'value', None,
+]  # fmt: skip
 
 
 def test_an_update_is_a_value_and_nothing_else(page: Page) -> None:

@@ -33,10 +33,7 @@ def test_the_console_has_the_interfaces_of_the_table(ros_domain: int, tmp_path: 
     parts = {each for each in table if each[1].startswith(_OF_EXECUTE)}
     table -= parts  # of an action, of which the graph tells by its node alone
     environment = {'ROS_DOMAIN_ID': str(ros_domain)}
-    with (
-        Supervisor(page, log_dir=tmp_path, environment=environment) as stack,
-        Client() as watcher,
-    ):
+    with Supervisor(page, log_dir=tmp_path, environment=environment) as stack, Client() as watcher:
         seen: set[Any] = set()
 
         def complete() -> bool:

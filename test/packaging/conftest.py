@@ -13,14 +13,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 INHERITED = (
-    '_ROS_WHEELS_BOOTSTRAP_COMPLETE',
-    'AMENT_PREFIX_PATH',
-    'CMAKE_PREFIX_PATH',
-    'COLCON_PREFIX_PATH',
-    'LD_LIBRARY_PATH',
-    'PYTHONPATH',
-    'VIRTUAL_ENV',
-)
+    '_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH',
+    'COLCON_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'VIRTUAL_ENV',
+)  # fmt: skip
 
 
 @pytest.fixture(scope='session')

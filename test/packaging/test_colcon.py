@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.overlays import configured
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(600)]
 
@@ -46,12 +45,9 @@ def keep_one_service(package: Path) -> None:
 
 def colcon_environment(clean: dict[str, str]) -> dict[str, str]:
     return {
-        **clean,
-        'PATH': f'{sys.prefix}/bin:{clean["PATH"]}',
-        'AMENT_PREFIX_PATH': sys.prefix,
-        'CMAKE_PREFIX_PATH': sys.prefix,
-        'COLCON_LOG_PATH': 'log',
-    }
+        **clean, 'PATH': f'{sys.prefix}/bin:{clean["PATH"]}', 'AMENT_PREFIX_PATH': sys.prefix,
+        'CMAKE_PREFIX_PATH': sys.prefix, 'COLCON_LOG_PATH': 'log',
+    }  # fmt: skip
 
 
 @pytest.fixture(scope='module')
@@ -73,13 +69,9 @@ def workspace(copy: Path, clean_environment: dict[str, str]) -> Path:
         *(f'-DCMAKE_{language}_FLAGS=-O0' for language in ('C', 'CXX')),
     ]
     result = subprocess.run(
-        command,
-        cwd=copy,
-        env=colcon_environment(clean_environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        command, cwd=copy, env=colcon_environment(clean_environment), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
     assert 'Summary: 2 packages finished' in result.stdout
     return copy
@@ -122,3 +114,26 @@ def test_the_executables_are_where_ros2_run_looks(workspace: Path) -> None:
         assert (prefix / 'lib' / 'safegen_ros' / name).is_file()
     assert (prefix / 'share' / 'safegen_ros' / 'launch' / 'sim.launch.py').is_file()
     assert (prefix / 'share/ament_index/resource_index/packages/safegen_ros').is_file()
+
+
+CONFIGURE = """
+import rclpy
+from safegen_ros.nodes.executor import ExecutorNode
+from safegen_ros.robot.scene import default_scene_path
+rclpy.init()
+node = ExecutorNode()
+print(node.trigger_configure().name, node.failure)
+print(default_scene_path())
+node.end()
+"""
+
+
+def configured(script: str, environment: dict[str, str], folder: Path) -> list[str]:
+    """What an executor with default parameters tells that is configured in an overlay."""
+    done = subprocess.run(
+        ['bash', '-c', f'{script} exec {sys.executable} -'], cwd=folder,
+        env={**environment, 'SAFEGEN_RUNS_DIR': str(folder), 'SAFEGEN_STATE_DIR': str(folder)},
+        input=CONFIGURE, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-2:]

@@ -31,15 +31,11 @@ def entries(text: str) -> Iterator[Requirement]:
 
 def applies(requirement: Requirement, python: str) -> bool:
     environment = {
-        'python_version': python,
-        'python_full_version': f'{python}.9',
-        'implementation_name': 'cpython',
-        'platform_python_implementation': 'CPython',
-        'sys_platform': 'linux',
-        'platform_system': 'Linux',
-        'platform_machine': 'x86_64',
+        'python_version': python, 'python_full_version': f'{python}.9',
+        'implementation_name': 'cpython', 'platform_python_implementation': 'CPython',
+        'sys_platform': 'linux', 'platform_system': 'Linux', 'platform_machine': 'x86_64',
         'os_name': 'posix',
-    }
+    }  # fmt: skip
     return requirement.marker is None or requirement.marker.evaluate(environment)
 
 

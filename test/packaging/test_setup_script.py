@@ -30,13 +30,9 @@ def tools(tmp_path: Path) -> Path:
 def bash(script: str, tools: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     environment = {'PATH': str(tools), 'HOME': str(tools.parent), **settings}
     return subprocess.run(
-        ['bash', '-c', f'set -euo pipefail; {script}'],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        ['bash', '-c', f'set -euo pipefail; {script}'], cwd=ROOT, env=environment,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def fake(tools: Path, name: str, text: str) -> None:

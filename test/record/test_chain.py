@@ -97,12 +97,7 @@ CHANGES = {
     'the tail cut': (lambda rows: rows[:3], 3),
     'everything cut': (lambda rows: [], 0),
     'signatures swapped': (
-        lambda rows: [
-            *rows[:2],
-            (*rows[2][:6], rows[3][6]),
-            (*rows[3][:6], rows[2][6]),
-            rows[4],
-        ],
+        lambda rows: [*rows[:2], (*rows[2][:6], rows[3][6]), (*rows[3][:6], rows[2][6]), rows[4]],
         3,
     ),
     'the last signature of another entry': (

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that release 0.1 recorded: they are read, proved and executed again as they were then.
 
-`support/record_golden.py` records runs of the same kinds; the kept ones are never replaced.
+Each file has the kinds and data of a journal, one entry a line. The kept ones are never replaced.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ from safegen_ros.robot.scene import load_scene
 
 RUNS = sorted((Path(__file__).parents[1] / 'golden' / 'runs').glob('*.jsonl'))
 UNEXECUTED = {
-    'cancelled': 'nothing was executed',
-    'exhausted': 'nothing was executed',
-    'household': 'it was worked on step by step',
-    'looks': 'the world was not as foreseen',
-    'no-plan': 'nothing was executed',
-    'refused-plan': 'nothing was executed',
+    'cancelled': 'nothing was executed', 'exhausted': 'nothing was executed',
+    'household': 'it was worked on step by step', 'looks': 'the world was not as foreseen',
+    'no-plan': 'nothing was executed', 'refused-plan': 'nothing was executed',
     'replan': 'the world was not as foreseen',
-}
+}  # fmt: skip
 """Runs without an execution that can be repeated, each with the reason."""
 
 

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import random
 import shutil
+import sqlite3
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK
 from safegen_ros.cli.history import Filter, list_kept
 from safegen_ros.errors import ErrorCode
+from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.record.events import EVENTS, EndEvent, GoalEvent, TaskEvent
 from safegen_ros.record.history import (
     CUT_OFF,
@@ -31,7 +35,18 @@ from safegen_ros.record.history import (
 from safegen_ros.record.journal import JOURNAL, Journal, load_journal
 from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.node_journal import NodeJournal
-from safegen_ros.record.run import RunRecord
+from safegen_ros.record.present import runs
+from safegen_ros.record.present.constraint_status import trajectory
+from safegen_ros.record.present.runs import (
+    LEFT_OUT,
+    FrameSource,
+    download,
+    frames,
+    problem_of,
+    problem_of_attempt,
+)
+from safegen_ros.record.present.wording import steps_of
+from safegen_ros.record.run import ReplanRecord, RunRecord, StepRecord, WorldRecord
 from safegen_ros.record.run_log import RunLog, RunState, load_run
 
 
@@ -85,9 +100,7 @@ def test_the_end_of_a_run_in_a_word(tmp_path: Path) -> None:
         assert outcome_of(changed) == word
 
 
-def test_runs_are_listed_newest_first_and_one_that_is_broken_hides_no_other(
-    tmp_path: Path,
-) -> None:
+def test_runs_are_listed_newest_first_and_one_that_is_broken_hides_no_other(tmp_path: Path) -> None:
     folders = [kept_folder(tmp_path, f'20260101T00000{n}Z-000{n}') for n in range(4)]
     for folder in folders[:2]:
         keep_run(folder)
@@ -157,23 +170,6 @@ def test_a_run_is_found_by_what_is_its_own(tmp_path: Path, name: str, found: str
     assert (folder, kept.record.run_id) == (tmp_path / found, found)
 
 
-@pytest.mark.parametrize(
-    ('name', 'words'),
-    [
-        ('2026', 'is a part of 2 runs: name one of 20260102T000000Z-bbbb'),
-        ('moon', "there is no run 'moon' in .*: the newest are 20260102T000000Z-bbbb"),
-        ('', 'there is no run'),
-    ],
-)
-def test_a_run_that_is_not_one_is_refused_with_what_there_is(
-    tmp_path: Path, name: str, words: str
-) -> None:
-    for each in ('20260101T000000Z-aaaa', '20260102T000000Z-bbbb'):
-        kept_folder(tmp_path, each)
-    with pytest.raises(RecordError, match=words):
-        find_run(tmp_path, name)
-
-
 def test_without_runs_nothing_is_found_but_the_path_of_one(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match='no run is kept there yet'):
         find_run(tmp_path / 'none', 'last')
@@ -221,3 +217,112 @@ def test_an_end_that_is_told_twice_counts_as_told_last(tmp_path: Path) -> None:
         log.note(EndEvent(ErrorCode.NONE, ''))
         log.note(EndEvent(ErrorCode.SERVER_LOST, 'gone'))
     assert load_run(folder).record.error_code is ErrorCode.SERVER_LOST
+
+
+STATES = trajectory(TASK.problem, steps_of(PLAN))
+FACTS = [tuple(map(atom_text, sorted(state))) for state in STATES]
+
+
+def _record(tmp_path: Path) -> RunRecord:
+    return keep_run(kept_folder(tmp_path), facts=FACTS[-1])
+
+
+def test_the_states_of_a_run_are_the_observed_ones_where_they_were_written_down(
+    tmp_path: Path,
+) -> None:
+    found = frames(TASK.problem, _record(tmp_path))
+    assert [frame.state for frame in found] == list(STATES)
+    assert [frame.source for frame in found] == [
+        FrameSource.PROVED,
+        FrameSource.PROVED,
+        FrameSource.OBSERVED,
+    ]
+    assert [frame.at for frame in found] == [None, 1.0, 2.0]
+    assert [frame.text for frame in found] == ['', 'pick up a from the table', 'put a on b']
+
+
+def test_what_was_not_executed_is_foreseen(tmp_path: Path) -> None:
+    record = dataclasses.replace(_record(tmp_path), worlds=())
+    cut = dataclasses.replace(record, steps=record.steps[:1], steps_done=1)
+    assert [f.source for f in frames(TASK.problem, cut)][1:] == [
+        FrameSource.PROVED,
+        FrameSource.FORESEEN,
+    ]
+    none = dataclasses.replace(record, steps=(), steps_done=0)
+    assert {frame.source for frame in frames(TASK.problem, none)} == {FrameSource.FORESEEN}
+    unheard = dataclasses.replace(record, steps=())
+    assert [frame.state for frame in frames(TASK.problem, unheard)] == list(STATES)
+
+
+def test_a_world_that_differs_is_shown_as_it_was_seen(tmp_path: Path) -> None:
+    """After step 1 the block fell; the task was planned for anew, and both steps taken again."""
+    record = _record(tmp_path)
+    again = dataclasses.replace(TASK.problem, init=STATES[0])
+    replanned = dataclasses.replace(
+        record,
+        steps=(record.steps[0], StepRecord(1, PLAN[0], 2.0, 1.0), StepRecord(2, PLAN[1], 3.0, 1.0)),
+        steps_done=3, replans=(ReplanRecord(1, 'b fell', 1, '', problem_text(again)),),
+        worlds=(WorldRecord(0, FACTS[0]), WorldRecord(3, FACTS[2])),
+    )  # fmt: skip
+    found = frames(TASK.problem, replanned)
+    assert [frame.state for frame in found] == [STATES[0], STATES[0], STATES[1], STATES[2]]
+    assert [frame.source for frame in found] == [
+        FrameSource.OBSERVED, FrameSource.OBSERVED, FrameSource.PROVED, FrameSource.OBSERVED,
+    ]  # fmt: skip
+    # Without the replan written down the steps do not follow from each other.
+    lost = dataclasses.replace(replanned, replans=(), worlds=())
+    assert len(frames(TASK.problem, lost)) == 2
+
+
+def test_the_problem_of_a_run_and_of_an_attempt_after_a_replan(tmp_path: Path) -> None:
+    record = _record(tmp_path)
+    assert problem_of(record) == TASK.problem
+    assert problem_of_attempt(record, 0) == TASK.problem
+    assert problem_of_attempt(record, 1) is None
+    again = dataclasses.replace(TASK.problem, constraints=())
+    replan = ReplanRecord(1, 'b fell', 1, '', problem_text(again))
+    assert problem_of_attempt(dataclasses.replace(record, replans=(replan,)), 1) == again
+    lost = dataclasses.replace(record, task=dataclasses.replace(record.task, problem='(define'))
+    assert problem_of(lost) is None
+
+
+def test_a_download_has_the_files_of_the_run_and_nothing_else(tmp_path: Path) -> None:
+    folder = kept_folder(tmp_path)
+    keep_run(folder)
+    (folder / 'log').mkdir()
+    (folder / 'log' / 'planner.log').write_text('hello', encoding='utf-8')
+    (tmp_path / 'secret').write_text('secret', encoding='utf-8')
+    (folder / 'link').symlink_to(tmp_path / 'secret')
+    (folder / 'all').symlink_to(tmp_path)
+    name, data = download(folder, load_run(folder))
+    assert name == f'{folder.name}.zip'
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert set(archive.namelist()) == {
+            f'{folder.name}/{inside}' for inside in (JOURNAL, 'log/planner.log')
+        }
+        archive.extractall(tmp_path / 'out')
+    assert load_run(tmp_path / 'out' / folder.name).record == load_run(folder).record
+
+
+def test_a_journal_that_is_being_written_is_downloaded_with_all_that_is_committed(
+    tmp_path: Path,
+) -> None:
+    folder = kept_folder(tmp_path)
+    with RunLog(folder, task_record(TASK, 'two.pddl', '')):
+        _, data = download(folder, load_run(folder))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        archive.extractall(tmp_path / 'out')
+    path = tmp_path / 'out' / folder.name / JOURNAL
+    with sqlite3.connect(path) as database:
+        assert database.execute('select count(*) from entry').fetchone() == (1,)
+
+
+def test_what_would_be_too_much_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = kept_folder(tmp_path)
+    keep_run(folder)
+    (folder / 'twin.mp4').write_bytes(b'\0' * 100_000)
+    monkeypatch.setattr(runs, 'MAX_DOWNLOAD', 50_000)
+    _, data = download(folder, load_run(folder))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert f'{folder.name}/twin.mp4' not in archive.namelist()
+        assert archive.read(f'{folder.name}/{LEFT_OUT}') == b'twin.mp4\n'

@@ -173,31 +173,16 @@ def test_threads_lose_nothing_and_leave_no_gap(tmp_path):
         assert [e.data['index'] for e in entries if e.kind == name] == list(range(20))
 
 
-@pytest.mark.parametrize(
-    ('change', 'entry'),
-    [
-        ('UPDATE entry SET data = \'{"index": 7}\' WHERE number = 1', 1),
-        ('DELETE FROM entry WHERE number = 1', 1),
-        ("UPDATE entry SET time = '2000' WHERE number = 0", 0),
-        ("INSERT INTO entry VALUES (3, 'now', 'step', '{}', '', '', '')", 3),
-    ],
-)
-def test_a_changed_entry_is_refused_with_its_number(tmp_path, change, entry):
+@pytest.mark.parametrize('change', ["UPDATE entry SET time = '2000'", 'DELETE FROM entry'])
+def test_a_journal_only_grows(tmp_path, change):
     path = tmp_path / 'journal.db'
     with Journal(path) as journal:
-        for index in range(3):
-            journal.append('step', index=index)
-    with closing(sqlite3.connect(path)) as database:
-        if 'INSERT' not in change:
-            with pytest.raises(sqlite3.IntegrityError, match='a journal only grows'):
-                database.execute(change)
-            database.execute('DROP TRIGGER entry_is_not_changed')
-            database.execute('DROP TRIGGER entry_is_not_removed')
+        journal.append('step')
+    with (
+        closing(sqlite3.connect(path)) as database,
+        pytest.raises(sqlite3.IntegrityError, match='a journal only grows'),
+    ):
         database.execute(change)
-        database.commit()
-    for use in (load_journal, Journal):
-        with pytest.raises(RecordError, match=rf'journal\.db: REWRITTEN at entry {entry}: '):
-            use(path)
 
 
 def _rewrite(path, column, value, kept=True):

@@ -65,11 +65,8 @@ def _planner(journal: NodeJournal) -> None:
 
 def _executor(journal: NodeJournal) -> None:
     journal.write(
-        EXECUTION,
-        _task(SYMBOLIC),
-        GoalEvent('execute_plan', EXECUTION),
-        PlanEvent(PLAN, 'search'),
-    )
+        EXECUTION, _task(SYMBOLIC), GoalEvent('execute_plan', EXECUTION), PlanEvent(PLAN, 'search'),
+    )  # fmt: skip
     journal.write(EXECUTION, *_steps(0))
 
 

@@ -66,17 +66,8 @@ from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 CHROMIUM = Path('/usr/bin/chromium')
 EVIL = '"\'><script>boom()</script><img src=x onerror=boom()></style></pre><!--\u202e\x00\ud800'
 ACTIVE = {
-    'script',
-    'iframe',
-    'object',
-    'embed',
-    'form',
-    'link',
-    'base',
-    'a',
-    'img',
-    'foreignobject',
-}
+    'script', 'iframe', 'object', 'embed', 'form', 'link', 'base', 'a', 'img', 'foreignobject',
+}  # fmt: skip
 VOID = {'meta', 'br', 'input'}
 
 
@@ -177,23 +168,15 @@ def test_hostile_text_in_every_field_is_only_shown(tmp_path: Path) -> None:
     evil_task = TaskRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL), EVIL, EVIL)
     events = (
         TaskEvent(EVIL, kept.record.started, evil_task, EVIL, site=EVIL),
-        StackEvent(ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), EVIL),
-        AnswerRecord(1, 1, EVIL, EVIL),
-        UnderstoodRecord(question=EVIL),
-        attempts[0],
-        PassedEvent(EVIL),
-        UnboundEvent((EVIL,)),
-        ReplanRecord(1, EVIL, 1, EVIL, EVIL),
-        PlanEvent((EVIL,), EVIL),
-        ApprovalRecord(True, EVIL, EVIL, EVIL, EVIL),
-        StopEvent(True, EVIL, EVIL),
-        ReleaseRecord('failed', EVIL, EVIL),
-        PhaseEvent(EVIL, 0.0, EVIL),
-        StepEvent(0, EVIL, 0.0, EVIL),
-        ObservedEvent(1, 0.0, (EVIL,), (EVIL,), EVIL, EVIL),
+        StackEvent(ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), EVIL), AnswerRecord(1, 1, EVIL, EVIL),
+        UnderstoodRecord(question=EVIL), attempts[0], PassedEvent(EVIL), UnboundEvent((EVIL,)),
+        ReplanRecord(1, EVIL, 1, EVIL, EVIL), PlanEvent((EVIL,), EVIL),
+        ApprovalRecord(True, EVIL, EVIL, EVIL, EVIL), StopEvent(True, EVIL, EVIL),
+        ReleaseRecord('failed', EVIL, EVIL), PhaseEvent(EVIL, 0.0, EVIL),
+        StepEvent(0, EVIL, 0.0, EVIL), ObservedEvent(1, 0.0, (EVIL,), (EVIL,), EVIL, EVIL),
         ResultEvent((EVIL,), EVIL, Verdict(), 1, approved_by=EVIL),
         EndEvent(ErrorCode.ROBOT_FAULT, EVIL),
-    )
+    )  # fmt: skip
     first = kept.entries[0]
     entries = tuple(
         dataclasses.replace(first, number=number, kind=KINDS[type(event)], data=plain(event))

@@ -97,13 +97,10 @@ def test_captions_tell_each_attempt_each_step_and_the_end():
     done = SimpleNamespace(phase='done', step=3, total=3)
     events = [
         *(Recorded('/planner/attempts', 0, attempt) for attempt in attempts),
-        *(joints(0.0), world(0.0, b1=0.0)),
-        Recorded('/executor/progress', 0, moving),
-        *(joints(1.0), world(1.0, b1=0.0)),
-        Recorded('/executor/progress', 0, done),
-        *(joints(2.0), world(2.0, b1=0.0)),
-        Recorded('/planner/attempts', 0, attempts[0]),
-    ]
+        *(joints(0.0), world(0.0, b1=0.0)), Recorded('/executor/progress', 0, moving),
+        *(joints(1.0), world(1.0, b1=0.0)), Recorded('/executor/progress', 0, done),
+        *(joints(2.0), world(2.0, b1=0.0)), Recorded('/planner/attempts', 0, attempts[0]),
+    ]  # fmt: skip
     assert attempts_of(events) == [
         {'refused': 'attempt 1 by model: breaks a rule at step 1: stack b1 ?'},
         {'refused': 'attempt 2 by model: not a plan'},
@@ -128,11 +125,7 @@ def test_a_missing_joint_is_named():
         samples_of([joints(0.0, names=JOINT_NAMES[:-1])])
 
 
-@given(
-    st.lists(st.floats(0.001, 5.0), max_size=30),
-    st.floats(0.1, 30.0),
-    st.floats(0.1, 20.0),
-)
+@given(st.lists(st.floats(0.001, 5.0), max_size=30), st.floats(0.1, 30.0), st.floats(0.1, 20.0))
 def test_a_video_is_never_too_long_and_shows_the_latest_sample(gaps, longest, speed):
     times = [0.0, *np.cumsum(gaps)]
     samples = [VideoSample(float(t), np.zeros(6), {}) for t in times]

@@ -214,9 +214,7 @@ def test_the_vendors_library_picks_a_block_with_the_gripper():
     with MujocoTwin(SCENE, {'a': HERE}) as twin, Emulator(twin) as emulator:
         robot = open_serial(emulator.serial_port, 115200)
         with MyCobotCell(
-            SCENE,
-            lambda tell: MyCobot(robot, AdaptiveGripper, sample=tell),
-            sample=samples.append,
+            SCENE, lambda tell: MyCobot(robot, AdaptiveGripper, sample=tell), sample=samples.append
         ) as cell:
             cell.assumed.confirm()
             cell.rearm()

@@ -22,7 +22,7 @@ from support import waiting
 
 from safegen_ros.errors import Canceled, RobotError
 from safegen_ros.robot.agent import session
-from safegen_ros.robot.agent.messages import MAX_LINE, Open
+from safegen_ros.robot.agent.messages import Open
 from safegen_ros.robot.agent.session import MAX_BAD_LINES, Sampler, Session, SessionFiles
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.arms.model import Joints
@@ -63,12 +63,9 @@ class Client:
         self.from_agent, sink = os.pipe()
         end, self.end = os.pipe()
         self._session = Session(
-            SessionFiles(source, sink, end),
-            self._open,
-            {'twin': MYCOBOT_280},
-            link_timeout_s=PATIENT,
-            alive=alive,
-        )
+            SessionFiles(source, sink, end), self._open, {'twin': MYCOBOT_280},
+            link_timeout_s=PATIENT, alive=alive,
+        )  # fmt: skip
         self._rest = b''
         self._numbers = iter(range(1, 10_000))
         self._thread = threading.Thread(target=self._run)
@@ -306,10 +303,7 @@ def test_the_end_of_a_pipe_holds_the_arm(opened: Client, end: str) -> None:
     opened._fds.remove(opened.__dict__[end])
     assert (
         opened.ended()
-        == {
-            'to_agent': 'the client has closed the link',
-            'end': 'the agent was asked to end',
-        }[end]
+        == {'to_agent': 'the client has closed the link', 'end': 'the agent was asked to end'}[end]
     )
     opened.assert_held()
 
@@ -383,9 +377,3 @@ def shared_client() -> Client:
 def teardown_module() -> None:
     for client in _shared:
         client.close()
-
-
-def test_lines_that_are_too_long_are_named_and_passed_over(client: Client) -> None:
-    client.send(b'{"op": "beat", "x": "' + b'y' * 3 * MAX_LINE + b'"}\n')
-    assert client.answer(None)['code'] == 'line_too_long'
-    assert client.ask({'op': 'joints'})['code'] == 'not_open'

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ from support.arm_bench import SCENE, Bench, Turning, ready
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.paths import data_path
 from safegen_ros.robot import skills
-from safegen_ros.robot.agent.messages import SerialPort
-from safegen_ros.robot.agent_client import agent_arm
+from safegen_ros.robot.agent.messages import VERSION, SerialPort, encode
+from safegen_ros.robot.agent_client import agent_arm, agent_link
 from safegen_ros.robot.agent_client.agent_arm import AgentArm, RemoteArm
+from safegen_ros.robot.agent_client.agent_link import AgentLink
+from safegen_ros.robot.agent_client.channel import LOOK_S, Channel, LocalAgent
 from safegen_ros.robot.arm import Arm, Sample
 from safegen_ros.robot.arms.mycobot_280 import MAX_OPENING, MYCOBOT_280
 from safegen_ros.robot.arms.ur5e import UR5E
@@ -32,6 +36,7 @@ from safegen_ros.robot.program import JointMove, Program, Recorder, ToolSwitch, 
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.robot.skills import Target
 from safegen_ros.robot.twin.twin import MujocoTwin
+from safegen_ros.sync import Deadline
 
 pytestmark = pytest.mark.filterwarnings('error::pytest.PytestUnhandledThreadExceptionWarning')
 
@@ -250,3 +255,57 @@ def test_an_agent_without_the_libraries_of_the_arm_says_so(
     with pytest.raises(RobotError, match=r'no pymycobot here.*pip install') as caught:
         connect_arm(ArmSettings(), MYCOBOT_280, lambda sample: None)
     assert caught.value.code is ErrorCode.ARM_UNREACHABLE
+
+
+HELLO = encode({'event': 'hello', 'version': VERSION, 'limits': {}})
+BEAT = encode({'event': 'beat'})
+
+
+class ScriptedChannel:
+    """An agent that says what a script has, and then nothing.
+
+    A look takes its time of the script, or `LOOK_S`; one that does not wait finds what is due.
+    """
+
+    def __init__(self, script: list[tuple[float, bytes | None]]) -> None:
+        self.now = 0.0
+        self._script = itertools.chain(script, itertools.repeat((LOOK_S, None)))
+
+    def receive(self, wait: bool) -> bytes | None:
+        seconds, data = next(self._script)
+        self.now += seconds if wait or data is not None else 0.0
+        return data
+
+    def send(self, data: bytes) -> None:
+        pass
+
+    def errors(self) -> str:
+        return ''
+
+    def cut(self) -> None:
+        pass
+
+
+class ScriptedAgent(LocalAgent):
+    def open(self) -> Channel:
+        return channel_of[self.name]
+
+
+channel_of: dict[str, ScriptedChannel] = {}
+
+
+@pytest.mark.parametrize(('link_timeout_s', 'limit_s'), [(0.35, 1.0), (2.0, 4.0)])
+def test_silence_ends_the_link_and_what_lies_there_is_read_first(
+    monkeypatch: pytest.MonkeyPatch, link_timeout_s: float, limit_s: float
+) -> None:
+    """This process was held up for 9 s, and finds heartbeats: the agent has gone on."""
+    channel = ScriptedChannel([(0.0, HELLO), *[(9.0, None), (0.0, BEAT)] * 3])
+    channel_of['arm'] = channel
+    monkeypatch.setattr(
+        agent_link, 'Deadline', lambda seconds: Deadline(seconds, lambda: channel.now)
+    )
+    address = replace(ScriptedAgent('arm'), link_timeout_s=link_timeout_s)
+    link = AgentLink(address, lambda sample: None)
+    waiting.wait_until(lambda: bool(link.lost), 'the end of the link')
+    assert link.lost == f'nothing was heard for {limit_s:g} s'
+    assert limit_s <= channel.now - 3 * 9.0 < limit_s + 2 * LOOK_S + 1e-6

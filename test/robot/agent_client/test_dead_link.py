@@ -63,12 +63,9 @@ class Client:
                                   for name, each in asdict(address).items()}  # fmt: skip
         self._bench = bench
         self.process = subprocess.Popen(
-            [sys.executable, '-c', CLIENT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[2],
-            text=True,
-        )
+            [sys.executable, '-c', CLIENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2], text=True,
+        )  # fmt: skip
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with self.process.stdin as stdin:

@@ -111,11 +111,7 @@ def on(bench: Bench, phase: str, step: int, disturb) -> None:
 
 @pytest.mark.parametrize(
     ('phase', 'step'),
-    [
-        ('moving', 3),
-        ('moving', 1),
-        ('observed', 2),
-    ],
+    [('moving', 3), ('moving', 1), ('observed', 2)],
     ids=['the target', 'out of the cup', 'after a look'],
 )
 def test_a_world_that_differs_from_the_proof_stops_the_arm(bench, phase, step):

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from gpiozero import Device
+from gpiozero.pins.mock import MockFactory
 from pymycobot.robot_info import RobotLimit
 from support.waiting import wait_until
 
@@ -16,8 +19,18 @@ from safegen_ros.benchmarks.stack.fault_runs import STOP_LIMIT
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
+from safegen_ros.robot.mycobot import effectors
 from safegen_ros.robot.mycobot.driver import MyCobot
-from safegen_ros.robot.mycobot.effectors import PUMP_PIN, VENT_PIN, AdaptiveGripper, BasicOutputPump
+from safegen_ros.robot.mycobot.effectors import (
+    PI_PUMP_PIN,
+    PI_VALVE_PIN,
+    PUMP_PIN,
+    VENT_PIN,
+    AdaptiveGripper,
+    BasicOutputPump,
+    GpioPump,
+    effector_of,
+)
 from safegen_ros.robot.mycobot.frames import MOTION, Frame, FrameCommand, pack
 from safegen_ros.robot.mycobot.link import ALLOWED, open_serial, open_tcp
 from safegen_ros.robot.scene import load_scene
@@ -342,3 +355,41 @@ def test_a_port_that_is_not_there_is_named_with_its_cure(opening, words):
     with pytest.raises(RobotError, match=words) as caught:
         opening()
     assert caught.value.code == ErrorCode.ARM_UNREACHABLE
+
+
+@pytest.fixture
+def pins(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockFactory]:
+    monkeypatch.setattr(effectors, 'VENT_S', 0.01)
+    factory = MockFactory()
+    monkeypatch.setattr(Device, 'pin_factory', factory)
+    yield factory
+    factory.reset()
+
+
+def levels(pins: MockFactory) -> tuple[bool, bool]:
+    return bool(pins.pin(PI_PUMP_PIN).state), bool(pins.pin(PI_VALVE_PIN).state)
+
+
+def test_low_is_on_and_everything_begins_off(pins: MockFactory) -> None:
+    pump = GpioPump()
+    assert levels(pins) == (True, True)
+    pump.switch(True)
+    assert levels(pins) == (False, True)
+    pump.switch(False)
+    assert levels(pins) == (True, True)
+    valve = [bool(each.state) for each in pins.pin(PI_VALVE_PIN).states]
+    assert valve[-3:] == [True, False, True]  # it let air in, and closed again
+
+
+def test_the_table_of_tools(pins: MockFactory) -> None:
+    assert isinstance(effector_of('gpio-pump')(lambda name: 1), GpioPump)
+    assert levels(pins) == (True, True)
+    with pytest.raises(RobotError, match="tool 'hand' does not exist"):
+        effector_of('hand')
+
+
+def test_a_computer_without_pins_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Device, 'pin_factory', None)
+    monkeypatch.setenv('GPIOZERO_PIN_FACTORY', 'none-such')
+    with pytest.raises(RobotError, match='on a Raspberry Pi install gpiozero and lgpio'):
+        GpioPump()
