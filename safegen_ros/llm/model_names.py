@@ -94,6 +94,7 @@ _MEANT = (
         'for a model of the hub run `hf download {0} --local-dir models/NAME` first, and name that '
         'folder',
     ),
+    (r'[\w.:-]+', 'name a folder, or ollama:{0} for a model of Ollama'),
 )
 """Names of models that are not folders, with their usual meaning."""
 

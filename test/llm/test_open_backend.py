@@ -234,7 +234,7 @@ def test_a_model_of_ollama_has_a_short_name(
     ('name', 'cure'),
     [
         ('127.0.0.1:8000/v1#m', 'write http://HOST:PORT/v1#MODEL'),
-        ('localhost', 'write http://HOST:PORT/v1#MODEL'),
+        ('llama3.2', 'ollama:llama3.2 for a model of Ollama'),
         ('Qwen/Qwen3-0.6B', 'hf download Qwen/Qwen3-0.6B --local-dir models/NAME'),
     ],
 )
