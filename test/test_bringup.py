@@ -74,11 +74,18 @@ def test_given_arguments_become_typed_overrides_of_the_right_node(tmp_path):
         ({'namespace': 'x/../y'}, 'not a ROS name'),
         ({'model': 'no/such/folder'}, 'argument model: no/such/folder does not exist'),
         ({'params_file': 'no.yaml'}, 'argument params_file: no.yaml does not exist'),
+        ({'port': '/dev/x', 'transport': 'bluetooth'}, 'not one of: serial, tcp'),
+        ({'port': '/dev/x', 'world': 'seen'}, 'not one of: assumed, perceived'),
+        ({'port': '/dev/x', 'baud': 300}, 'outside 9600 to 4000000'),
+        ({'port': '/dev/x', 'tcp_port': 0}, 'outside 1 to 65535'),
+        ({'port': '/dev/x', 'speed_limit': 1.5}, 'outside 0.01 to 1.0'),
+        ({'port': '/dev/x', 'arm_file': 'no.yaml'}, 'argument arm_file: no.yaml does not exist'),
+        ({'port': '/dev/x', 'cell': 'twin'}, 'argument cell does not exist'),
     ],
 )
 def test_a_wrong_argument_is_refused_by_name(values, words):
     with pytest.raises(BringupError, match=re.escape(words)):
-        node_specs('sim', values)
+        node_specs('mycobot' if 'port' in values else 'sim', values)
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones():
@@ -101,38 +108,11 @@ def test_mycobot_is_the_same_stack_with_the_real_arm():
     assert specs['planner'].params_files == ()
 
 
-@pytest.mark.parametrize(
-    ('values', 'words'),
-    [
-        ({'transport': 'bluetooth'}, 'not one of: serial, tcp'),
-        ({'world': 'seen'}, 'not one of: assumed, perceived'),
-        ({'baud': 300}, 'outside 9600 to 4000000'),
-        ({'tcp_port': 0}, 'outside 1 to 65535'),
-        ({'speed_limit': 1.5}, 'outside 0.01 to 1.0'),
-        ({'arm_file': 'no.yaml'}, 'argument arm_file: no.yaml does not exist'),
-        ({'cell': 'twin'}, 'argument cell does not exist'),
-    ],
-)
-def test_a_wrong_argument_of_the_real_arm_is_refused_by_name(values, words):
-    with pytest.raises(BringupError, match=re.escape(words)):
-        node_specs('mycobot', values)
-
-
 @pytest.mark.parametrize('profile', PROFILES)
 def test_every_argument_has_a_help_and_an_allowed_default(profile):
     for spec in PROFILES[profile].args:
         assert spec.help.endswith('.')
         assert not spec.choices or spec.default in spec.choices
-
-
-def test_overrides_keep_their_types_through_yaml():
-    spec = NodeSpec(
-        'n', 'n', 'm', '/lab', params=(('text', '5'), ('number', 5), ('real', 1.0), ('flag', True))
-    )
-    data = yaml.safe_load(params_yaml(spec))
-    expected = {'text': '5', 'number': 5, 'real': 1.0, 'flag': True}
-    assert data == {key: {'ros__parameters': expected} for key in ('/**', '/lab/n')}
-    assert isinstance(data['/**']['ros__parameters']['real'], float)
 
 
 PRINTABLE = st.text(st.characters(exclude_categories=('C', 'Z'), include_characters=' \n\t'))

@@ -105,21 +105,6 @@ def test_a_mistyped_parameter_is_named_with_its_like_and_nothing_else(
     assert any('journal: ' in line for line in said)  # it was configured
 
 
-@pytest.mark.parametrize('node', ['executor', 'validator'])
-def test_a_mistyped_parameter_keeps_the_stack_of_the_real_arm_from_starting(
-    tmp_path: Path, ros_domain: int, node: str
-) -> None:
-    (spec,) = (spec for spec in node_specs('mycobot') if spec.name == node)
-    told = dict(spec.params)
-    assert told['refuse_unknown_parameters'] is True
-    more = 'cell: mycobot' if node == 'executor' else 'refuse_unknown_parameters: true'
-    text = f'/**:\n  ros__parameters:\n    speed_limt: 0.1\n    {more}\n'
-    *_, last = run(tmp_path, ros_domain, text, node)
-    assert last.startswith(
-        "cannot start: no node has these parameters: speed_limt (did you mean 'speed_limit'?): "
-    )
-
-
 @pytest.mark.parametrize(
     ('default', 'value', 'words'),
     [
@@ -138,29 +123,26 @@ def test_a_value_of_another_type_is_refused_with_its_cure(
         declare(node, (Parameter('p', default, ''),))
 
 
-@pytest.mark.nightly
+MISTYPED = "no node has these parameters: speed_limt (did you mean 'speed_limit'?): "
+
+
 @pytest.mark.parametrize(
-    ('value', 'words'),
+    ('node', 'text', 'words'),
     [
-        ('rehearse: never', "rehearse: 'never' is not one of: real, always"),
-        ('scene_file: "a\\e[2J"', 'scene_file: holds the character U+001B'),
-        (
-            'autostart: 1',
-            'autostart: 1 is not true or false: write it without',
-        ),
+        ('executor', _of('speed_limt: 0.1\ncell: mycobot').replace('cell: symbolic', ''), MISTYPED),
+        ('validator', _of('speed_limt: 0.1\nrefuse_unknown_parameters: true'), MISTYPED),
+        ('executor', _of('rehearse: never'), "parameter rehearse: 'never' is not one of: real, "),
+        ('executor', _of('scene_file: "a\\e[2J"'), 'parameter scene_file: holds the character U'),
+        ('executor', BROKEN['a tab'][0], '{path}:3: is not YAML'),
     ],
-)
-def test_a_value_that_a_parameter_cannot_have_keeps_a_node_from_starting(
-    tmp_path: Path, ros_domain: int, value: str, words: str
+    ids=['arm', 'validator', 'choice', 'character', 'tab'],
+)  # fmt: skip
+def test_a_file_with_a_fault_keeps_a_node_from_starting(
+    tmp_path: Path, ros_domain: int, node: str, text: str, words: str
 ) -> None:
-    *_, last = run(tmp_path, ros_domain, _of(value))
-    assert last.startswith(f'cannot start: parameter {words}')
+    *_, last = run(tmp_path, ros_domain, text, node)
+    assert f'cannot start: {words.format(path=tmp_path / "p.yaml")}' in last
 
 
-@pytest.mark.nightly
-def test_a_node_that_is_started_by_itself_names_the_line_of_a_broken_file(
-    tmp_path: Path, ros_domain: int
-) -> None:
-    said = run(tmp_path, ros_domain, BROKEN['a tab'][0])
-    assert len(said) == 1
-    assert f'cannot start: {tmp_path}/p.yaml:3: is not YAML' in said[0]
+def test_the_stack_of_the_real_arm_refuses_unknown_parameters() -> None:
+    assert all(dict(spec.params)['refuse_unknown_parameters'] for spec in node_specs('mycobot'))

@@ -287,27 +287,33 @@ def test_ctrl_c_without_a_result_leaves_a_report_of_its_stage(
     assert [a.name for a in record.artefacts] == ['journal']
 
 
-def test_an_unexpected_error_is_in_the_report(
+def test_an_error_is_in_the_report_and_one_of_our_own_is_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work(session: RunRecorder) -> int:
+    def fail(session: RunRecorder) -> int:
         return 1 // 0
 
-    code, _, record = _kept(work, tmp_path, monkeypatch, error=True)
-    assert code is None
-    assert 'ZeroDivisionError: integer division' in record.message
-
-
-def test_our_own_error_is_a_line_and_a_code_only_where_it_says_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def work(session: RunRecorder) -> int:
+    def refuse(session: RunRecorder) -> int:
         raise SafegenError('no [good]')
 
-    code, screen, record = _kept(work, tmp_path, monkeypatch)
+    code, _, record = _kept(fail, tmp_path / 'fails', monkeypatch, error=True)
+    assert code is None
+    assert 'ZeroDivisionError: integer division' in record.message
+    code, screen, record = _kept(refuse, tmp_path / 'refuses', monkeypatch)
     assert code == 1
     assert '\nno [good]\n' in screen
     assert record.message == 'no [good]'
+
+
+def _reach(session: RunRecorder) -> int:
+    _sent(session)
+    _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
+    _hear(session, EXECUTION, events.StepEvent(0, PLAN[0], 0.5))
+    _hear(session, GOAL, events.EndEvent(ErrorCode.NONE, ''))
+    _hear(session, EXECUTION, events.EndEvent(ErrorCode.NONE, ''))
+    session.finish(_result())
+    session.measured(GoalCheck({}, (('(on a b)', True),)))
+    return 0
 
 
 def test_ctrl_c_while_the_video_is_made_keeps_the_success(
@@ -319,18 +325,8 @@ def test_ctrl_c_while_the_video_is_made_keeps_the_success(
         reports.extend(tmp_path.glob('*/report.md'))
         raise KeyboardInterrupt
 
-    def work(session: RunRecorder) -> int:
-        _sent(session)
-        _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
-        _hear(session, EXECUTION, events.StepEvent(0, PLAN[0], 0.5))
-        _hear(session, GOAL, events.EndEvent(ErrorCode.NONE, ''))
-        _hear(session, EXECUTION, events.EndEvent(ErrorCode.NONE, ''))
-        session.finish(_result())
-        session.measured(GoalCheck({}, (('(on a b)', True),)))
-        return 0
-
     monkeypatch.setattr(video, 'try_video', interrupted)
-    code, screen, record = _kept(work, tmp_path, monkeypatch, video=True)
+    code, screen, record = _kept(_reach, tmp_path, monkeypatch, video=True)
     assert len(reports) == 1, 'the report was not written before the video'
     assert code == 0
     assert record.ok
@@ -343,14 +339,7 @@ def test_a_symbolic_run_says_so_everywhere_and_makes_no_video(
 ) -> None:
     def work(session: RunRecorder) -> int:
         session._note(events.StackEvent(events.NO_MODEL, 'symbolic'))
-        _sent(session)
-        _hear(session, GOAL, events.GoalEvent('execute_plan', EXECUTION))
-        _hear(session, EXECUTION, events.StepEvent(0, PLAN[0], 0.5))
-        _hear(session, GOAL, events.EndEvent(ErrorCode.NONE, ''))
-        _hear(session, EXECUTION, events.EndEvent(ErrorCode.NONE, ''))
-        session.finish(_result(done=0))
-        session.measured(GoalCheck({}, (('(on a b)', True),)))
-        return 0
+        return _reach(session)
 
     def never(*arguments: object) -> None:
         raise AssertionError('a video was made')

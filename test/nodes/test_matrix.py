@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who ends a goal, in which phase: it ends, nothing is done afterwards, and the next one works.
 
-In a symbolic cell, whose steps take a while. test_stack.py, test_stop.py and the fault matrix end
-motions of the twin, and prove that the arm is still; here it is the phases before the motion. Every
-step that was begun is in the journal, since it is written there first.
+In a symbolic cell, whose steps take a while: the phases before the motion. Motions of the twin end
+in test_stack.py, test_stop.py and the fault matrix, which also kills nodes and clients. Every step
+that was begun is in the journal, since it is written there first.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +19,7 @@ from action_msgs.msg import GoalStatus
 from support.blocks_small import LASTING_PLAN as LONG_PLAN
 from support.blocks_small import LASTING_TEXT as LONG
 from support.blocks_small import THREE_TEXT as THREE
-from support.goals import CLIENT, WAIT_S, Feedback
+from support.goals import WAIT_S, Feedback
 from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes
 from support.stopping import PICK, STOPPED, Operator
@@ -174,7 +171,7 @@ def _in_phase(
 ) -> Iterator[Goal]:
     phase = PHASES[name]
     model = phase.options is BY_MODEL
-    if model and not isinstance(server.script, Held):
+    if model:
         server.fault = 'silent'
     asked = server.waiting
     if phase.paused:
@@ -188,28 +185,13 @@ def _in_phase(
 
 
 CANCELS = [
-    *(('plan_task', phase) for phase in ('generating', 'validating')),
-    *(('run_task', phase) for phase in (*PLANNING, VERIFYING)),
+    ('plan_task', 'generating'),
+    *(('run_task', phase) for phase in ('validating', 'rehearsing', VERIFYING)),
     ('execute_plan', VERIFYING),
 ]
 
 
-EVERY_DAY = {
-    ('plan_task', 'generating'),
-    ('run_task', 'validating'),
-    ('run_task', 'rehearsing'),
-    ('run_task', VERIFYING),
-}
-"""Who cancels in which phases; the other rows, and all in which a node dies, are for the night."""
-
-
-def _rows(*rows: tuple[str, str]) -> list[object]:
-    return [
-        pytest.param(*row, marks=() if row in EVERY_DAY else pytest.mark.nightly) for row in rows
-    ]
-
-
-@pytest.mark.parametrize(('action', 'phase'), _rows(*CANCELS))
+@pytest.mark.parametrize(('action', 'phase'), CANCELS)
 def test_cancel(
     client: Client, nodes: SingleNodes, server: ModelServer, action: str, phase: str
 ) -> None:
@@ -272,79 +254,7 @@ def test_a_goal_that_waits_for_the_arm(
     assert waited in expected.get(ends, (ErrorCode.NONE,))
 
 
-class Held:
-    """A model that writes a right plan, but only when it is told to."""
-
-    def __init__(self, server: ModelServer) -> None:
-        self._server = server
-        self._let_go = threading.Event()
-
-    def __call__(self, messages: list[dict[str, str]]) -> str:
-        self._server.add('waiting')
-        assert self._let_go.wait(WAIT_S)
-        return str(LONG_PLAN)
-
-    def __enter__(self) -> Held:
-        self._server.script = self
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._let_go.set()
-        self._server.script = lambda messages: None
-
-    def let_go(self) -> None:
-        self._let_go.set()
-
-
-UNPROVED = (ErrorCode.VALIDATOR_UNAVAILABLE,)
-UNWATCHED = (ErrorCode.EXECUTION_STOPPED, ErrorCode.VALIDATOR_UNAVAILABLE)
-LOST = (ErrorCode.EXECUTOR_UNAVAILABLE,)
-DEATHS: dict[tuple[str, str], tuple[ErrorCode, ...]] = {
-    **{('validator', phase): UNPROVED for phase in ('generating', 'validating')},
-    # A validator that is paused for so long that it counts as gone cannot tell what else has died.
-    ('validator', 'rehearsing'): (*UNWATCHED, *LOST),
-    ('validator', VERIFYING): UNWATCHED,
-    **{('executor', phase): LOST for phase in (*PLANNING, VERIFYING)},
-    ('executor', 'validating'): (*LOST, *UNPROVED),
-    **{('planner', phase): () for phase in (*PLANNING, VERIFYING)},
-    **{('client', phase): (ErrorCode.PLANNING_CANCELED,) for phase in PLANNING},
-    ('client', 'validating'): (ErrorCode.PLANNING_CANCELED, *UNPROVED),
-    ('client', 'rehearsing'): (ErrorCode.PLANNING_CANCELED, *LOST),
-    ('client', VERIFYING): (ErrorCode.EXECUTION_STOPPED,),
-}
 LOST_SENDER = 'the sender of the goal '
-
-
-@pytest.mark.parametrize(
-    ('dies', 'phase'), _rows(*(each for each in DEATHS if each[0] != 'client'))
-)
-def test_a_node_dies(
-    client: Client,
-    nodes: SingleNodes,
-    server: ModelServer,
-    operator: Operator,
-    dies: str,
-    phase: str,
-) -> None:
-    """The goal ends, with what its client can know of it, and no step is begun any more."""
-    with Held(server) as model, _in_phase(client, nodes, server, 'run_task', phase) as goal:
-        nodes.kill(dies)
-        done = _steps(nodes)
-        model.let_go()
-        nodes.resume()
-        if dies == 'planner':
-            with pytest.raises(SafegenError, match='the goal is lost') as caught:
-                goal.result()
-            assert caught.value.code is ErrorCode.SERVER_LOST
-            assert outcome_of(_kept(nodes)[goal.id]) == 'CUT_OFF'
-            if phase == VERIFYING:
-                operator.wait_stopped(LOST_SENDER)
-            return
-        result = goal.result()
-    assert ErrorCode(result.error_code) in DEATHS[dies, phase], result.error_msg
-    if dies == 'executor':
-        assert _steps(nodes) <= done + 1  # one may have been under way
-    assert result.steps_done < len(LONG_PLAN.steps)
 
 
 @pytest.mark.nightly
@@ -367,40 +277,6 @@ def test_a_node_dies_and_is_there_again_at_once(
                 goal.result()
             assert caught.value.code is ErrorCode.SERVER_LOST
             operator.wait_stopped(LOST_SENDER)
-
-
-@pytest.mark.parametrize(
-    ('dies', 'phase'), _rows(*(each for each in DEATHS if each[0] == 'client'))
-)
-def test_the_client_dies(
-    nodes: SingleNodes, server: ModelServer, operator: Operator, dies: str, phase: str
-) -> None:
-    """Its goal ends without it: what moves for it is stopped, and a plan is only given up."""
-    if PHASES[phase].paused:
-        nodes.pause(PHASES[phase].paused)
-    level = 'model' if phase == 'generating' else 'search'
-    with (
-        Held(server),
-        subprocess.Popen(
-            [sys.executable, '-c', CLIENT, LONG, level, phase], stdout=subprocess.PIPE, text=True
-        ) as other,
-    ):
-        assert other.stdout is not None
-        goal, reached = '', False
-        while not (goal and reached):
-            words = other.stdout.readline().split()
-            assert words, 'the client has ended'
-            if words[0] == 'goal':
-                goal = words[1]
-            else:
-                reached |= (words[1], words[2], int(words[3])) == PHASES[phase].reached
-        other.kill()
-        expected = {code.name for code in DEATHS[dies, phase]}
-        wait_until(lambda: outcome_of(_kept(nodes)[goal]) in expected, 'the end of the goal', 0.2)
-    if phase in PLANNING:
-        assert operator.listener.reason == ''
-    else:
-        operator.wait_stopped(LOST_SENDER)
 
 
 def test_a_goal_whose_sender_has_no_heartbeat_moves_nothing(

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 
 import pytest
+import yaml
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.node_parameters import NODES as PARAMETERS
@@ -119,3 +121,18 @@ def test_names_are_resolved_as_ros_does() -> None:
     assert attempts.full_name('/', 'planner') == '/planner/attempts'
     assert attempts.full_name('/lab', 'planner') == '/lab/planner/attempts'
     assert clock.full_name('/lab', 'executor') == '/clock'
+
+
+def test_the_shipped_layouts_show_topics_of_the_table() -> None:
+    there = {each.full_name('/', node) for node in INTERFACES for each in of_node(node)}
+    layout = json.loads((share_dir() / 'config' / 'foxglove_layout.json').read_text())
+    shown: list[str] = []
+    for panel in layout['configById'].values():
+        shown += panel.get('topics', {})
+        shown += [panel[key] for key in ('topicPath', 'topicToRender') if key in panel]
+        shown += [path['value'].split('.')[0] for path in panel.get('paths', ())]
+    rviz = yaml.safe_load((share_dir() / 'config' / 'safegen.rviz').read_text())
+    for display in rviz['Visualization Manager']['Displays']:
+        shown += [display[key]['Value'] for key in ('Topic', 'Description Topic') if key in display]
+    assert len(shown) > 8
+    assert set(shown) <= there

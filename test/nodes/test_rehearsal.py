@@ -96,9 +96,3 @@ def test_it_goes_back_to_who_plans_as_the_verdict_on_an_attempt(client: Client) 
     done = client.run(CONSTRAINED, options=BY_SEARCH)
     assert done.error_code == ErrorCode.NONE, done.error_msg
     assert len(done.plan.steps) == done.steps_done == 12
-
-
-def test_a_plan_that_is_not_to_be_executed_needs_no_arm(client: Client) -> None:
-    planned = client.plan(FREE, options=BY_SEARCH)
-    assert planned.error_code == ErrorCode.NONE
-    assert len(planned.plan.steps) == 8

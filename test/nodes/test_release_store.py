@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from safegen_ros.nodes import release_store
-from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, STOPPED, ReleaseStore, Stored
+from safegen_ros.nodes.release_store import NEW, RELEASED, STOPPED, ReleaseStore, Stored
 
 
 @pytest.fixture
@@ -53,11 +53,6 @@ def test_a_stop_outweighs_a_release_until_it_is_reset(released: ReleaseStore) ->
     assert released.release(known, arm=False, count=1).reason == 'while it was reset'
     assert released.release(released.stops(), arm=True, count=2).state == RELEASED
     assert (released.read().arm, released.read().count) == (True, 2)
-
-
-def test_a_motion_is_no_release(released: ReleaseStore) -> None:
-    released.write(Stored(MOVING, 'goal 1', time=5.0))
-    assert (released.read().state, released.read().reason) == (MOVING, 'goal 1')
 
 
 GOOD = {'state': 'released', 'reason': '', 'arm': False, 'count': 0, 'time': 1.0}

@@ -4,13 +4,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import yaml
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import ParameterValue
 from rclpy.parameter import Parameter
@@ -29,7 +27,6 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.node_parameters import MAX_TEXT, NODES
-from safegen_ros.paths import share_dir
 from safegen_ros.robot.description.urdf import build_urdf
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import qos
@@ -38,8 +35,6 @@ from safegen_ros.ros.interfaces import INTERFACES, Kind, of_node
 
 pytestmark = pytest.mark.nightly
 
-LAYOUT = share_dir() / 'config' / 'foxglove_layout.json'
-RVIZ = share_dir() / 'config' / 'safegen.rviz'
 LEVELS = {DiagnosticStatus.OK: 'OK', DiagnosticStatus.WARN: 'WARN', DiagnosticStatus.ERROR: 'ERROR'}
 
 
@@ -108,45 +103,6 @@ def test_latched_topics_are_latched(client: Client) -> None:
             kept = infos[0].qos_profile.durability is DurabilityPolicy.TRANSIENT_LOCAL
             # The middleware keeps the log, too.
             assert kept == interface.latched or name == '/rosout', name
-
-
-def shown_topics() -> dict[str, str]:
-    """Topics that the shipped layouts show, with the file that names them."""
-    layout = json.loads(LAYOUT.read_text(encoding='utf-8'))
-    shown = []
-    for panel in layout['configById'].values():
-        shown += panel.get('topics', {})
-        shown += [panel[key] for key in ('topicPath', 'topicToRender') if key in panel]
-        shown += [path['value'].split('.')[0] for path in panel.get('paths', ())]
-    rviz = yaml.safe_load(RVIZ.read_text(encoding='utf-8'))
-    for display in rviz['Visualization Manager']['Displays']:
-        shown += [display[key]['Value'] for key in ('Topic', 'Description Topic') if key in display]
-    assert len(shown) > 8
-    return dict.fromkeys(shown, '')
-
-
-def test_the_shipped_layouts_show_topics_that_there_are(client: Client) -> None:
-    there = dict(client.node.get_topic_names_and_types())
-    assert set(shown_topics()) <= set(there)
-    layout = json.loads(LAYOUT.read_text(encoding='utf-8'))
-    for name, panel in layout['configById'].items():
-        kind = name.split('!')[0]
-        for topic in panel.get('topics', {}):
-            assert (kind, there[topic]) == ('3D', ['visualization_msgs/msg/MarkerArray'])
-        if kind == 'DiagnosticSummary':
-            assert there[panel['topicToRender']] == ['diagnostic_msgs/msg/DiagnosticArray']
-        for path in panel.get('paths', ()):
-            topic, field = path['value'].split('.')
-            package, folder, type = there[topic][0].split('/')
-            message = getattr(__import__(f'{package}.{folder}', fromlist=[type]), type)
-            assert field.split('[')[0] in message.get_fields_and_field_types(), path
-    panels = json.dumps(layout['layout'])
-    assert all(f'"{name}"' in panels for name in layout['configById'])
-    for display in yaml.safe_load(RVIZ.read_text())['Visualization Manager']['Displays']:
-        for key, type in (('Topic', 'MarkerArray'), ('Description Topic', 'String')):
-            if key in display:
-                assert there[display[key]['Value']][0].endswith(f'/{type}')
-                assert display[key]['Durability Policy'] == 'Transient Local'
 
 
 def test_a_goal_is_seen_in_the_scene_and_in_time(client: Client) -> None:

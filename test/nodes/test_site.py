@@ -23,7 +23,7 @@ from safegen_msgs.msg import Approval, Task
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.nodes.approval import Approver, plan_digest
+from safegen_ros.nodes.approval import plan_digest
 from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.grounding import initial_layout
@@ -123,20 +123,6 @@ def test_nothing_moves_into_a_keep_out_box(client: Client, site_file: Path) -> N
     assert ErrorCode(result.error_code) is ErrorCode.REHEARSAL_FAILED, result.error_msg
     assert 'hits keep-out box shelf' in result.error_msg
     assert result.steps_done == 0
-
-
-def test_a_plan_waits_for_approval_whatever_its_goal_says(client: Client) -> None:
-    easy = OPEN.replace('(and (on a b) (on c a))', '(holding a)')
-    plan = parse_plan('(pickup a)')
-    result = client.execute(easy, plan)
-    assert ErrorCode(result.error_code) is ErrorCode.APPROVAL_REFUSED, result.error_msg
-    approver = Approver(client.node)
-    goal = client.start_run(easy, options=BY_SEARCH)
-    pending = approver.wait(WAIT_S)
-    assert '(not (on ?x c))' in pending.task.problem or '(not (on a c))' in pending.task.problem
-    assert approver.say(pending.digest, True, 'ann', '', WAIT_S).success
-    result = goal.result()
-    assert (ErrorCode(result.error_code), result.approved_by) == (ErrorCode.NONE, 'ann')
 
 
 def test_no_goal_is_taken_once_the_site_file_has_changed(client: Client, site_file: Path) -> None:

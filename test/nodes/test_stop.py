@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ from support.stopping import (
 )
 
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.client import Client, Goal, Options
+from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.ros.stop_listener import StopListener
@@ -43,67 +42,49 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-@dataclass(frozen=True)
-class Moment:
-    """When a goal is stopped, and what it ends with."""
-
-    action: str
-    reached: Callable[[Any], bool]
-    code: ErrorCode
-    options: Options = BY_SEARCH
-
-
-def _planning(phase: str) -> Callable[[Any], bool]:
-    return lambda f: f.planning.phase == phase
-
-
 PLANNED, EXECUTED = ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED
-MOMENTS = {
-    'generating': Moment('run_task', _planning('generating'), PLANNED, ENDLESS),
-    'planning only': Moment('plan_task', lambda f: f.progress.phase == 'judged', PLANNED, ENDLESS),
-    'verifying again': Moment('run_task', execution('verifying'), EXECUTED),
-    'holding a block, a plan by hand': Moment(
-        'execute_plan', lambda f: (f.progress.phase, f.progress.step) == ('moving', 1), EXECUTED
+
+
+def _generating(client: Client, feedback: Feedback) -> Goal:
+    return client.start_run(LONG, options=ENDLESS, on_feedback=feedback)
+
+
+def _holding(client: Client, feedback: Feedback) -> Goal:
+    return client.start_execute(LONG, LONG_PLAN, on_feedback=feedback)
+
+
+MOMENTS: dict[str, tuple[Any, Callable[[Any], bool], ErrorCode]] = {
+    'generating': (_generating, lambda f: f.planning.phase == 'generating', PLANNED),
+    'holding a block, a plan by hand': (
+        _holding, lambda f: (f.progress.phase, f.progress.step) == ('moving', 1), EXECUTED,
     ),
-}
+}  # fmt: skip
 
 
-def _send(client: Client, moment: Moment, feedback: Feedback) -> Goal:
-    if moment.action == 'execute_plan':
-        return client.start_execute(LONG, LONG_PLAN, on_feedback=feedback)
-    if moment.action == 'plan_task':
-        return client.start_plan(LONG, options=moment.options, on_feedback=feedback)
-    return client.start_run(LONG, options=moment.options, on_feedback=feedback)
-
-
-EVERY_DAY = 'generating', 'holding a block, a plan by hand'
-
-
-@pytest.mark.parametrize(
-    'name',
-    [
-        pytest.param(name, marks=() if name in EVERY_DAY else pytest.mark.nightly)
-        for name in MOMENTS
-    ],
-)
+@pytest.mark.parametrize(('send', 'reached', 'code'), MOMENTS.values(), ids=MOMENTS)
 def test_a_stop_ends_the_goal_and_holds_until_the_reset(
-    client: Client, motion: Motion, endings: Endings, operator: Operator, name: str
+    client: Client,
+    motion: Motion,
+    endings: Endings,
+    operator: Operator,
+    send: Callable[[Client, Feedback], Goal],
+    reached: Callable[[Any], bool],
+    code: ErrorCode,
 ) -> None:
-    moment = MOMENTS[name]
-    feedback = Feedback(moment.reached)
-    goal = _send(client, moment, feedback)
+    feedback = Feedback(reached)
+    goal = send(client, feedback)
     feedback.wait()
     answer = operator.call('stop')
     assert (answer.success, answer.message) == (True, 'stopped')
     result = goal.result()
-    assert ErrorCode(result.error_code) is moment.code, result.error_msg
+    assert ErrorCode(result.error_code) is code, result.error_msg
     assert 'the service stop was called' in result.error_msg
     assert goal.status == GoalStatus.STATUS_ABORTED
     operator.wait_stopped('the service stop was called')
     operator.assert_nothing_is_taken()
 
     operator.reset()
-    if moment.code is PLANNED:
+    if code is PLANNED:
         motion.assert_none()
     else:
         assert endings.of(goal) == GoalStatus.STATUS_ABORTED

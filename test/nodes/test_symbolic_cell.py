@@ -4,10 +4,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
-from itertools import dropwhile
 from pathlib import Path
 
 import pytest
@@ -17,24 +13,14 @@ from support.one_process import Stack
 from support.temporal import DIMMED, FLAT, LATE, RIGHT_TIMED, ROUNDS, TWO_ROUNDS
 from support.waiting import wait_until
 
-from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.record.node_journal import load_goals
-from safegen_ros.ros import qos
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
-
-WAIT_S = 60.0
-
-LAMP = """
-(define (domain lamp) (:predicates (lit ?x) (red ?x))
-  (:action light :parameters (?x) :precondition (red ?x) :effect (lit ?x)))
-"""
-PROBLEM = '(define (problem p) (:domain lamp) (:objects a) (:init (red a)) (:goal (lit a)))'
 
 
 @pytest.fixture(scope='module')
@@ -136,44 +122,3 @@ def test_a_plan_of_a_client_waits_for_timed_literals(client: Client) -> None:
     early = client.execute(HOURS, parse_plan('(enter)'), GUARDED)
     assert ErrorCode(early.error_code) is ErrorCode.PLAN_REFUSED
     assert 'needs all the time (open)' in early.error_msg or 'needs (open)' in early.error_msg
-
-
-def test_the_world_is_published_as_facts_and_no_joints_are(client: Client) -> None:
-    heard: list[WorldState] = []
-    news = threading.Condition()
-
-    def take(world: WorldState) -> None:
-        with news:
-            heard.append(world)
-            news.notify_all()
-
-    client.node.create_subscription(WorldState, 'world_state', take, qos.SAMPLES)
-    plan = parse_plan('(light a)')
-    # The two sides of a new connection do not learn of it at once.
-    for _ in range(50):
-        assert client.execute(PROBLEM, plan, LAMP).error_code == ErrorCode.NONE
-        with news:
-            if news.wait_for(lambda: len(heard) > 1 and '(lit a)' in heard[-1].facts, 1.0):
-                break
-    # Until the first goal opens its world, that of the goal before is heard.
-    worlds = [*dropwhile(lambda world: tuple(world.facts) != ('(red a)',), heard)]
-    assert worlds, 'the world was not heard'
-    assert {tuple(world.facts) for world in worlds} <= {('(red a)',), ('(lit a)', '(red a)')}
-    before, after = (world.header.stamp for world in worlds[-2:])
-    assert (after.sec - before.sec, after.nanosec - before.nanosec) == (1, 0)
-    assert not any(world.objects for world in worlds)
-    assert client.node.count_publishers('world_state') == 1
-    assert client.node.count_publishers('joint_states') == 0
-
-
-@pytest.mark.nightly
-def test_a_planner_that_there_is_not_starts_nothing() -> None:
-    done = subprocess.run(
-        [sys.executable, '-m', 'safegen_ros.nodes.planner', '--ros-args', '-p', 'strategy:=luck'],
-        capture_output=True,
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "'luck' is not a planner: name one or more of model" in done.stderr

@@ -179,23 +179,6 @@ def test_a_digest_is_that_of_request_and_reading(stack: Stack) -> None:
     assert all(len(each) == 64 for each in found)
 
 
-def test_only_a_request_has_a_reading_to_accept(stack: Stack) -> None:
-    options = Options(strategy='search', accept_reading='f' * 64)
-    assert stack.client.run(PLAIN, options=options).error_code == ErrorCode.UNKNOWN_FORMAT
-
-
-@pytest.mark.nightly
-def test_what_is_wrong_is_told_to_the_model_and_written_down(stack: Stack) -> None:
-    stack.answer(PLAIN.replace('(on c a)', '(on d a)'), PLAIN)
-    result, feedback, kept = run(stack)
-    assert result.error_code == ErrorCode.NONE
-    refused = next(f.planning for f in feedback.seen if f.planning.phase == 'translated')
-    assert "'d'" in refused.detail
-    assert '(on d a)' in refused.answer
-    assert "'d'" in stack.server.requests[1]['messages'][-1]['content']
-    assert [bool(a.refused) for a in kept.record.answers] == [True, False, False]
-
-
 @pytest.mark.parametrize(
     ('answer', 'said'),
     [('I cannot do that.', 'no (define (problem'), ('x' * 1_200_000, 'characters')],
@@ -297,6 +280,8 @@ def test_only_the_planner_takes_words_and_what_belongs_to_them(stack: Stack) -> 
     assert result.error_code == ErrorCode.UNKNOWN_FORMAT
     result = stack.client.plan(PLAIN, options=Options(constraints=GIVEN))
     assert result.error_code == ErrorCode.BAD_PDDL  # not dropped
+    result = stack.client.run(PLAIN, options=Options(accept_reading='f' * 64))
+    assert result.error_code == ErrorCode.UNKNOWN_FORMAT
 
 
 def test_a_translation_ends_with_its_goal(stack: Stack) -> None:

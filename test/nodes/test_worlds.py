@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 from support.goals import WAIT_S, Feedback
 from support.kept_runs import assert_same_again
 from support.one_process import Stack
@@ -20,15 +18,10 @@ from support.waiting import wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import MonitorStatus, Task
-from safegen_ros.cli.demo import run_goal
-from safegen_ros.cli.show import print_run
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.goals.request import GoalRequest, ProblemSource
-from safegen_ros.nodes.approval import Approver
 from safegen_ros.paths import data_path
 from safegen_ros.record.replay import reexecute, why_not_executed
-from safegen_ros.record.run_log import load_run
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos
@@ -99,18 +92,6 @@ def test_many_arms_are_planned_for_proved_and_carried_out(stack: Stack, folder: 
     assert_same_again(kept.record)
     assert not why_not_executed(kept.record)
     assert not reexecute(kept.record, load_scene()).differences
-
-
-@pytest.mark.nightly
-def test_the_search_answers_where_the_model_fails(stack: Stack) -> None:
-    stack.answer('no idea')
-    options = Options(strategy='model, search', max_attempts=1)
-    result = stack.client.run(MAP, options=options, format='boxnet')
-    assert (result.error_code, result.plan.source) == (ErrorCode.NONE, 'search')
-    alone = data_path('examples/boxnet/unsolvable.json').read_text(encoding='utf-8')
-    result = stack.client.plan(alone, options=Options(strategy='search'), format='boxnet')
-    assert ErrorCode(result.error_code) is ErrorCode.UNSOLVABLE
-    assert 'cannot be brought' in result.error_msg
 
 
 @pytest.mark.parametrize(
@@ -197,17 +178,6 @@ def test_a_box_that_is_moved_away_is_planned_for_anew(
     assert ErrorCode(result.error_code) is ErrorCode.PLANNING_STOPPED
 
 
-def test_an_operator_approves_of_what_all_arms_do(stack: Stack) -> None:
-    approver = Approver(stack.client.node)
-    options = Options(strategy='search', approval=True)
-    goal = stack.client.start_run(MAP, options=options, format='boxnet')
-    pending = approver.wait(WAIT_S)
-    assert pending is not None
-    assert any(step.beside for step in pending.plan.steps)
-    assert approver.say(pending.digest, False, 'me', 'a hand is there', WAIT_S).success
-    assert ErrorCode(goal.result().error_code) is ErrorCode.APPROVAL_REFUSED
-
-
 @pytest.mark.nightly
 def test_a_model_moves_many_arms_step_by_step(stack: Stack, folder: Path) -> None:
     task = boxes()
@@ -265,21 +235,3 @@ def test_an_action_that_breaks_a_constraint_is_refused_by_all(stack: Stack) -> N
     assert Category(answer.verdict.category) is Category.SAFETY_VIOLATION
     whole = stack.client.validate(text, 'go to Shelf (1)', format='household')
     assert Category(whole.verdict.category) is Category.FORMAT_ERROR
-
-
-@pytest.mark.nightly
-def test_the_verb_takes_a_map_and_keeps_a_picture(
-    stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
-    path, screen, kept = tmp_path / 'map.json', io.StringIO(), list[Path]()
-    path.write_text(MAP, encoding='utf-8')
-    asked = GoalRequest.read(path, ProblemSource(read_as='boxnet'), Options(strategy='search'))
-    status = run_goal(asked, '', Console(file=screen, width=200), done=kept.append)
-    assert status == 0, screen.getvalue()
-    assert '(carry robot0' in screen.getvalue()
-    assert (kept[0] / 'plan.png').stat().st_size > 1000
-    shown = io.StringIO()
-    print_run(Console(file=shown, width=200), kept[0], load_run(kept[0]), events=False)
-    assert 'Object 0 from [0.25, 0.25] to [2.75, 1.75]' in shown.getvalue()
-    assert_same_again(load_run(kept[0]).record)

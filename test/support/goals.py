@@ -19,30 +19,6 @@ TERMINAL = (
     GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
 )  # fmt: skip
 
-CLIENT = """
-import sys
-from safegen_ros.client import Client, Options
-
-def say(*words):  # each line at once, as two threads write
-    sys.stdout.write(' '.join(map(str, words)) + '\\n')
-    sys.stdout.flush()
-
-def tell(f):
-    part = f.execution if f.stage == 'execution' else f.planning
-    say('at', f.stage, part.phase, getattr(part, 'step', 0))
-
-problem, strategy, phase = sys.argv[1:]
-options = Options(
-    strategy=strategy, max_attempts=255, search_fallback=strategy == 'search',
-    approval=phase == 'waiting',
-)
-with Client() as client:
-    goal = client.start_run(problem, options=options, on_feedback=tell)
-    say('goal', goal.id)
-    goal.result()
-"""
-"""A client in a process of its own, which is told a problem, a strategy and a phase to wait in."""
-
 
 class Endings:
     """The statuses that the servers publish, by goal."""

@@ -87,20 +87,6 @@ try:
 except KeyboardInterrupt:
     pass
 """,
-    'action': """
-import sys
-import rclpy
-from rclpy.action import ActionServer
-from rclpy.executors import ExternalShutdownException
-from safegen_msgs.action import RunTask
-rclpy.init(args=sys.argv)
-node = rclpy.create_node('unnamed')
-server = ActionServer(node, RunTask, 'run_task', lambda goal: RunTask.Result())
-try:
-    rclpy.spin(node)
-except (KeyboardInterrupt, ExternalShutdownException):
-    rclpy.try_shutdown()
-""",
     'service': """
 import sys
 import rclpy
