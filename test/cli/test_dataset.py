@@ -44,6 +44,7 @@ def built(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.nightly
 def test_options_change_the_recipe(built: Path) -> None:
     recipe = load_recipe(built / 'recipe.json')
     assert (recipe.val, list(recipe.domains)) == (False, ['ferry'])

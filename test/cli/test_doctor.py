@@ -118,6 +118,7 @@ def test_a_tool_that_is_not_the_one_of_the_scene_or_the_arm_is_named_with_its_cu
         assert (state, 'open by 46 mm' in text) == (OK, True)
 
 
+@pytest.mark.nightly
 def test_a_silent_arm_is_told_from_a_missing_one(twin: MujocoTwin) -> None:
     with Emulator(twin, faults=[parse_fault('silent=1@0')]) as emulator:
         emulator._line.began(0.0)  # faults count from the first motion
@@ -172,6 +173,7 @@ def test_a_check_that_hangs_or_breaks_does_not_stop_the_others() -> None:
     assert found[3].found == 'ValueError: odd'
 
 
+@pytest.mark.nightly
 def test_the_emulated_arm_is_there_until_ctrl_c(tmp_path):
     link = tmp_path / 'arm'
     command = [sys.executable, '-m', 'safegen_ros.cli.main', 'arm', 'emulate', 'mycobot']

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.model_server import MODEL, ModelServer, Script
 from typer.testing import CliRunner
 
@@ -118,6 +119,7 @@ def test_an_answer_that_is_no_rule_adds_none(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.nightly
 def test_a_model_that_cannot_answer_adds_no_rule(tmp_path: Path) -> None:
     out = tmp_path / 'out.pddl'
     with ModelServer() as server:

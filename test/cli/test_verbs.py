@@ -98,13 +98,12 @@ def test_a_misspelt_profile_is_said_without_ros(
     assert (code, "profile 'simm' does not exist" in error) == (2, True)
 
 
-@pytest.mark.parametrize('arguments', [['solve', EXAMPLE], ['--version']])
-def test_a_verb_ends_silently_where_its_reader_has_gone(arguments: list[str | Path]) -> None:
+def test_a_verb_ends_silently_where_its_reader_has_gone() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer) as closed:
         done = subprocess.run(
-            [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)], stdout=closed,
+            [sys.executable, '-m', 'safegen_ros.cli.main', 'solve', str(EXAMPLE)], stdout=closed,
             stderr=subprocess.PIPE, text=True, timeout=120, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (141, '')

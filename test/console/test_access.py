@@ -21,7 +21,6 @@ import pytest
 import viser
 from hypothesis import given
 from hypothesis import strategies as st
-from support.waiting import WAIT_S
 from viser.infra._async_message_buffer import AsyncMessageBuffer
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -189,41 +188,6 @@ def test_the_server_waits_for_messages_of_any_thread() -> None:
         assert isinstance(buffer.message_event, Wakened)
     finally:
         server.stop()
-
-
-def test_those_who_wait_are_woken_in_their_loop_alone() -> None:
-    """However they come and go while another thread sets the event."""
-    rounds = 300
-    failed: list[BaseException] = []
-
-    async def all_of_it() -> None:
-        event, loop = Wakened(), asyncio.get_running_loop()
-        over = threading.Event()
-
-        def write() -> None:
-            try:
-                while not over.is_set():
-                    event.set()
-                    loop.call_soon_threadsafe(event.set)
-                    over.wait(1e-4)
-            except BaseException as error:
-                failed.append(error)
-
-        async def view() -> None:
-            for _ in range(rounds):
-                await event.wait()
-                event.clear()
-
-        writer = threading.Thread(target=write)
-        writer.start()
-        try:
-            await asyncio.wait_for(asyncio.gather(*(view() for _ in range(20))), WAIT_S)
-        finally:
-            over.set()
-            writer.join()
-
-    asyncio.run(all_of_it())
-    assert not failed
 
 
 def test_nobody_is_woken_from_outside() -> None:

@@ -42,7 +42,6 @@ from safegen_ros.console.state import (
     ConsoleState,
     Goals,
     GoalView,
-    PartView,
     Pending,
     Snapshot,
     StopView,
@@ -380,15 +379,6 @@ def test_a_stop_by_a_person_is_told_as_one(moves: bool) -> None:
     )
     where = 'where it was' if moves else 'before anything moved'
     assert f'STOP was called, and the arm was stopped {where}.' in goal_html(seen)
-
-
-def test_the_robot_is_what_the_executor_reports() -> None:
-    parts = {
-        'validator: state': PartView('validator: state', 0, 'active', 'safegen'),
-        'executor: state': PartView('executor: state', 0, 'active', 'mycobot'),
-    }
-    assert Snapshot(parts=parts).robot == 'mycobot'
-    assert Snapshot().robot == ''
 
 
 def test_the_present_moves_within_the_step_that_is_carried_out() -> None:

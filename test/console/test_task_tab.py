@@ -221,16 +221,6 @@ def test_the_task_that_goes_on_takes_the_place_of_the_form(cards: Cards) -> None
     assert (form.visible, sent.visible) == (True, False)
 
 
-def test_the_buttons_open_their_cards(cards: Cards) -> None:
-    gui: Any = cards._gui
-    (group,) = (each for each in gui._gui_input_handle_from_uuid.values())
-    assert group.options == STEPS
-    group.value = PLAN
-    for callback in group._impl.update_cb:
-        callback(SimpleNamespace(client=None))
-    assert cards.opened == PLAN
-
-
 def test_a_click_opens_the_card_of_one_viewer_until_the_next_step(
     cards: Cards, monkeypatch: pytest.MonkeyPatch
 ) -> None:

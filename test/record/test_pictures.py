@@ -236,7 +236,7 @@ UNSAFE_STEPS = parse_plan('(unstack b2 b1) (putdown b2) (unstack b5 b3)').steps
 YES, OPEN, NO = Status.SATISFIED, Status.PENDING, Status.VIOLATED
 
 
-@settings(strategies.SUITE, max_examples=150)
+@settings(strategies.SUITE, max_examples=60)
 @given(strategies.SEEDS)
 def test_a_plan_is_refused_for_safety_where_a_light_says_so(seed: int) -> None:
     rng = random.Random(seed)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import ErrorCode
@@ -248,6 +248,7 @@ VERDICTS = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(
     st.builds(
         RunRecord,

@@ -104,7 +104,7 @@ def test_what_happened_to_each_kind_of_rule(rule: str, plan: str, words: str) ->
     assert words in verdict_words(problem, _attempt(plan, problem))
 
 
-@settings(strategies.SUITE, max_examples=100)
+@settings(strategies.SUITE, max_examples=50)
 @given(strategies.SEEDS)
 def test_there_are_words_for_every_verdict(seed: int) -> None:
     rng = random.Random(seed)

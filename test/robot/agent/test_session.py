@@ -296,7 +296,7 @@ def test_a_program_that_nobody_has_watched_does_not_go_on(
     assert np.allclose(opened.twin.joint_positions(), begin, atol=1e-4)
 
 
-@pytest.mark.parametrize('end', ['to_agent', 'end'])
+@pytest.mark.parametrize('end', ['to_agent', pytest.param('end', marks=pytest.mark.nightly)])
 def test_the_end_of_a_pipe_holds_the_arm(opened: Client, end: str) -> None:
     opened.move_slowly()
     os.close(opened.__dict__[end])
@@ -332,6 +332,7 @@ def test_an_arm_that_cannot_be_released_is_not_called_held(
     assert opened._session.held is not fails
 
 
+@pytest.mark.nightly
 def test_garbage_in_mid_motion_holds_the_arm(opened: Client) -> None:
     opened.move_slowly()
     opened.send(b'\xff\x00 garbage\n' * MAX_BAD_LINES)
@@ -339,6 +340,7 @@ def test_garbage_in_mid_motion_holds_the_arm(opened: Client) -> None:
     opened.assert_held()
 
 
+@pytest.mark.nightly
 def test_a_client_that_reads_nothing_cannot_keep_the_arm_moving(opened: Client) -> None:
     opened.move_slowly()
     # Far more answers than the pipe and the agent's memory of them hold.

@@ -170,6 +170,7 @@ def test_a_stop_during_the_reset_is_not_lost(
     assert bench.emulator.last_motion == last
 
 
+@pytest.mark.nightly
 def test_what_the_tool_may_hold_is_remembered_over_a_lost_link(arm: AgentArm, bench: Bench) -> None:
     arm.set_tool(True)
     os.kill(bench.agent_pid(arm, 'serve'), signal.SIGKILL)

@@ -81,9 +81,8 @@ class Client:
             self.process.stdout.close()
 
 
-@pytest.mark.parametrize(
-    'how', [signal.SIGSTOP, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize('how', [signal.SIGSTOP, signal.SIGKILL])
 def test_an_executor_that_is_frozen_or_killed_in_motion_leaves_no_moving_arm(
     bench: Bench, how: signal.Signals
 ) -> None:

@@ -75,6 +75,7 @@ def assert_is_a_state(told: State) -> None:
     assert {atom[1] for atom in told if atom[0] == 'clear'} == set(BLOCKS) - set(on.values())
 
 
+@settings(max_examples=40)
 @given(states(), states())
 def test_what_is_told_is_a_state_and_looking_makes_it_true(stands: State, believed: State) -> None:
     cell = cell_of(task(believed, '(and)'), stands)
@@ -127,7 +128,7 @@ def work(asked: Pddl3Task, cell: ViewedCell) -> tuple[object, Perception]:
     return outcome, sight
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(states(), states())
 def test_a_goal_is_reached_however_the_blocks_stand(stands: State, believed: State) -> None:
     asked = task(believed, '(and (on a b) (on b c))', '(:constraints (always (not (on c d))))')

@@ -108,12 +108,6 @@ def test_names_that_xml_would_choke_on_are_carried_through():
     assert model.nq == 6 + 7 * len(names)
 
 
-def test_each_block_of_a_full_table_has_its_own_colour():
-    shown = legend([f'b{index}' for index in range(SCENE.max_blocks)])
-    assert len({colour for colour, _ in shown.values()}) == SCENE.max_blocks
-    assert all(COLOURS[name] == rgb for name, rgb in shown.values())
-
-
 def test_a_block_has_one_colour_whatever_the_order_of_the_blocks():
     names = ['b3', 'b10', 'b1', 'b2', 'arch', 'B']
     colours = legend(names)
