@@ -78,11 +78,6 @@ def fast(stack: Supervisor) -> None:
 
 
 @pytest.fixture(scope='module')
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp('pictures')
-
-
-@pytest.fixture(scope='module')
 def console(stack: Supervisor) -> Iterator[OperatorConsole]:
     from safegen_ros.console.console import OperatorConsole, Settings
 

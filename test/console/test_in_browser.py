@@ -68,10 +68,10 @@ def opened() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope='module')
-def screen(console: OperatorConsole, opened: Browser, pictures: Path) -> Iterator[Screen]:
+def screen(console: OperatorConsole, opened: Browser) -> Iterator[Screen]:
     size = {'width': SIZE[0], 'height': SIZE[1]}
     page = opened.new_page(viewport=size, accept_downloads=True)
-    yield Screen(page, console.url, pictures)
+    yield Screen(page, console.url)
     page.close()
 
 
@@ -319,13 +319,13 @@ def test_the_operator_goes_on_with_other_tasks_and_looks_back(
 
 @pytest.mark.nightly
 def test_it_fits_on_a_tablet_in_the_dark(
-    screen: Screen, console: OperatorConsole, opened: Browser, pictures: Path
+    screen: Screen, console: OperatorConsole, opened: Browser
 ) -> None:
     screen.open('Stack')
     screen.sees('Diagnostics')
     screen.field('Dark page').check()
     page = opened.new_page(viewport={'width': TABLET[0], 'height': TABLET[1]})
-    tablet = Screen(page, console.url, pictures)
+    tablet = Screen(page, console.url)
     stop = tablet.button('STOP')
     box = stop.bounding_box()
     assert box is not None

@@ -67,16 +67,14 @@ class Screen:
     Args:
         page: of the browser.
         url: of the console.
-        folder: where pictures go unless the environment says otherwise.
 
     Attributes:
         asked: the addresses that the page has asked for.
     """
 
-    def __init__(self, page: Page, url: str, folder: Path) -> None:
+    def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.asked: list[str] = []
-        self._folder = Path(os.environ.get(PICTURES) or folder)
         page.on('request', lambda request: self.asked.append(request.url))
         page.set_default_timeout(WAIT_MS)
         page.goto(url)
@@ -119,9 +117,10 @@ class Screen:
         self.page.get_by_role('option', name=option).first.click()
 
     def picture(self, name: str) -> None:
-        """Keeps what is seen, in few colours."""
+        """Keeps what is seen, in few colours, where the environment names a folder."""
+        if not (folder := os.environ.get(PICTURES)):
+            return
         self.page.evaluate(_FRAMES)
         plain = '[role=alert] { visibility: hidden; }'  # what viser has to say of the renderer
         seen = Image.open(io.BytesIO(self.page.screenshot(style=plain))).convert('RGB')
-        self._folder.mkdir(parents=True, exist_ok=True)
-        seen.quantize(128).save(self._folder / f'{name}.png', optimize=True)
+        seen.quantize(128).save(Path(folder) / f'{name}.png', optimize=True)
