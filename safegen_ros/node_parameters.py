@@ -160,7 +160,8 @@ PLANNER = (
     Parameter(
         'readings',
         2,
-        'independent translations of a task in words; a difference becomes a question',
+        'independent translations of a task in words, unless the model reports its certainty; '
+        'a difference becomes a question',
         1,
         10,
     ),

@@ -168,7 +168,9 @@ def requests_command(
     A reading is right with or without a doubt: a person who reads it says yes.
     """
     from collections import Counter
+    from concurrent.futures import ThreadPoolExecutor
     from contextlib import closing
+    from functools import partial
 
     from safegen_ros.benchmarks.comparison import wilson
     from safegen_ros.benchmarks.planetarium.requests import (
@@ -192,9 +194,10 @@ def requests_command(
     if style is None:
         raise SafegenError(f'{model}: was not trained to translate: name another model')
     console, counts = Console(), Counter[tuple[str, RequestOutcome]]()
-    with closing(open_backend(name)) as backend:
-        for each in asked:
-            became, meaning = understood(each, backend, style, seed, readings)
+    at_once = 16
+    with ThreadPoolExecutor(at_once) as pool, closing(open_backend(name, batch=at_once)) as backend:
+        read = partial(understood, backend=backend, style=style, seed=seed, readings=readings)
+        for each, (became, meaning) in zip(asked, pool.map(read, asked), strict=True):
             counts[each.world, became] += 1
             told = f'{became.value}: {each.text} => {meaning}'
             console.print(told, soft_wrap=True, markup=False, highlight=False)

@@ -73,6 +73,8 @@ class Completion:
         seconds: wall-clock time of the answer [s]; for answers in process, that of the whole batch.
         finish_reason: `stop` (the model or a stop string ended it) or `length` (the limit did).
         first_token_s: from the call to the first token of the answer [s].
+        probability: of this answer by the model alone, at temperature 1; None where it is not told,
+            or a stop string ended it.
     """
 
     text: str
@@ -81,6 +83,7 @@ class Completion:
     seconds: float
     finish_reason: str
     first_token_s: float = 0.0
+    probability: float | None = None
 
     def __post_init__(self) -> None:
         # One text is judged, sent, recorded and shown, and each of them can carry it.

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
@@ -154,6 +155,7 @@ class BatchRow:
         generator: its own random numbers, which go on where they were after an interruption.
         processors: what else decides on its tokens; they see the row without its padding.
         done: whether nothing more is written, because it ended or no caller waits for it.
+        log_probability: of the tokens, by the model alone.
     """
 
     prompt: Sequence[int]
@@ -164,6 +166,12 @@ class BatchRow:
     processors: Sequence[Processor] = ()
     ids: list[int] = field(default_factory=list)
     done: bool = False
+    log_probability: float = 0.0
+
+    @property
+    def probability(self) -> float:
+        """How likely the model finds the answer up to now, at temperature 1."""
+        return math.exp(self.log_probability)
 
     def take(self, token: int, *, ends: bool) -> None:
         """Adds a token to the answer."""
@@ -221,6 +229,7 @@ class RowBatch:
         """As a logits processor: zero for the token that each row gets, else minus infinity."""
         if self._over:  # on a GPU `generate` learns a token late that it is to stop
             return scores
+        alone = scores.log_softmax(-1)
         for place, row in enumerate(self._rows):
             if row.processors and not row.done:
                 self._process(row, input_ids[place : place + 1], scores[place : place + 1])
@@ -233,6 +242,9 @@ class RowBatch:
                 row = self._rows[place]
                 if not row.done:
                     chosen[place] = shares.multinomial(1, generator=row.generator)[0]
+        likely = alone.gather(1, chosen[:, None])[:, 0].tolist()
+        for row, logarithm in zip(self._rows, likely, strict=True):
+            row.log_probability += 0.0 if row.done else logarithm
         return scores.new_full(scores.shape, float('-inf')).scatter_(1, chosen[:, None], 0.0)
 
     def watch(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:

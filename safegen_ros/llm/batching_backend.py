@@ -88,7 +88,7 @@ class BatchingBackend(TransformersBackend):
         clock: CallClock,
         watch: TokenWatch,
         more: dict[str, Any],
-    ) -> Generator[tuple[int, list[int]], None, None]:
+    ) -> Generator[tuple[int, list[int], float], None, None]:
         if more.keys() - {'logits_processor'}:  # a setting for the whole of `generate`
             yield from super()._rows(prompts, sampling, clock, watch, more)
             return
@@ -116,7 +116,7 @@ class BatchingBackend(TransformersBackend):
                     if token is None or watch.stopped(place):
                         left.discard(place)
                         self._worker.withdraw([rows[place]])
-                        yield place, rows[place].ids
+                        yield place, rows[place].ids, rows[place].probability
             finally:
                 self._worker.withdraw(rows)
 

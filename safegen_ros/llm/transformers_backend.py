@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +30,7 @@ from safegen_ros.llm.backend import (
 )
 from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TransformersGuide
 from safegen_ros.llm.decoding.guide import PlanSyntax
-from safegen_ros.llm.decoding.logits_processors import NotAgain
+from safegen_ros.llm.decoding.logits_processors import Likelihood, NotAgain
 from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.model_folder import (
@@ -187,9 +189,10 @@ class TransformersBackend(AnsweringBackend):
             rule = NotAgain(sampling.refused, self.trie, self.text, sorted(self.ends))
             more = {'logits_processor': [rule]}
         with closing(self._rows(prompts, sampling, clock, watch, more)) as rows:
-            for place, row in rows:
+            for place, row, likely in rows:
                 prompt = len(prompts[place])
-                yield place, self._completion(row, prompt, clock.seconds, watch, place)
+                found = self._completion(row, prompt, clock.seconds, watch, place)
+                yield place, replace(found, probability=None if watch.stopped(place) else likely)
 
     def _rows(
         self,
@@ -198,20 +201,24 @@ class TransformersBackend(AnsweringBackend):
         clock: CallClock,
         watch: TokenWatch,
         more: dict[str, Any],
-    ) -> Generator[tuple[int, list[int]], None, None]:
-        """The tokens that the model writes behind each prompt, with its place, as they come.
+    ) -> Generator[tuple[int, list[int], float], None, None]:
+        """The tokens that the model writes behind each prompt, as they come.
 
-        Tokens behind that of the end mean nothing.
+        Tokens behind that of the end mean nothing. Before them stands the place of the prompt,
+        behind them how likely the model finds them.
         """
         ids, mask = self._padded(prompts)
         settings = self._settings(sampling, self._room(ids.shape[1]))
-        settings.update(stopping_criteria=[watch], **more)
+        likelihood = Likelihood(self.ends)
+        processors = [likelihood, *more.get('logits_processor', ())]
+        settings.update(more, stopping_criteria=[watch], logits_processor=processors)
         with self.turn(clock):
             self._torch.manual_seed(sampling.seed)
             with self._torch.inference_mode():
                 output = self.model.generate(input_ids=ids, attention_mask=mask, **settings)
         watch.check()
-        yield from enumerate(output[:, ids.shape[1] :].tolist())
+        likely = likelihood.found(output)
+        yield from zip(count(), output[:, ids.shape[1] :].tolist(), likely)
 
     def _room(self, width: int) -> int:
         """How many tokens can stand behind as many; raises `Unsupported` where none can."""

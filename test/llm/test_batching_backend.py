@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -14,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from support import llm_small
 from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
-from safegen_ros.llm.backend import CallClock, Sampling
+from safegen_ros.llm.backend import CallClock, Completion, Message, Sampling
 from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.reader import read_domain, read_problem
@@ -133,10 +135,29 @@ def test_an_answer_is_the_same_alone_and_in_a_batch(
         ]
     together = [future.result(WAIT_S) for future in sent]
     assert len(batches[0]) == len(asked)
+    untold: dict[str, Any] = {'seconds': 0, 'first_token_s': 0, 'probability': None}
     for one, other in zip(alone, together, strict=True):
-        assert replace(one, seconds=0, first_token_s=0) == replace(
-            other, seconds=0, first_token_s=0
-        )
+        assert replace(one, **untold) == replace(other, **untold)
+    # Drawn, the most likely, and one that has no end.
+    for place in (0, 3, 5):
+        likely = probability(plain, asked[place][0], together[place])
+        assert together[place].probability == pytest.approx(likely, rel=1e-3)
+        assert alone[place].probability == pytest.approx(likely, rel=1e-3)
+    assert together[1].probability is alone[1].probability is None  # as a stop string ended it
+    pair = plain.generate_batch([asked[3][0], asked[2][0]], asked[3][1])
+    assert pair[0].probability == pytest.approx(alone[3].probability, rel=1e-3)
+
+
+def probability(
+    backend: TransformersBackend, asked: Sequence[Message], answer: Completion
+) -> float:
+    """Of the tokens of an answer, in one pass of the model."""
+    prompt, ids = backend.prompt(asked), backend.tokens(answer.text)
+    ids += sorted(backend.ends)[: answer.completion_tokens - len(ids)]
+    with torch.inference_mode():
+        scores = backend.model(input_ids=torch.tensor([prompt + ids])).logits[0].log_softmax(-1)
+    behind = range(len(prompt) - 1, len(prompt) + len(ids) - 1)
+    return math.exp(sum(float(scores[at, token]) for at, token in zip(behind, ids, strict=True)))
 
 
 def test_a_long_prompt_beside_it_cuts_no_answer(

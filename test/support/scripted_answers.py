@@ -15,15 +15,25 @@ Script = Callable[[Sequence[Message], Sampling], str]
 class ScriptedAnswers:
     """Answers one text after the other and fails behind the last one, or answers by a script.
 
+    Args:
+        sure: how likely it finds each text; it does not tell where there is none.
+
     Attributes:
         asked: the conversation of each call, with its sampling.
     """
 
-    def __init__(self, *answers: str, script: Script | None = None, reason: str = 'stop') -> None:
+    def __init__(
+        self,
+        *answers: str,
+        script: Script | None = None,
+        reason: str = 'stop',
+        sure: Sequence[float] = (),
+    ) -> None:
         self.asked: list[tuple[list[Message], Sampling]] = []
         self.answers = list(answers)
         self.script = script or self._next
         self._reason = reason
+        self._sure = iter(sure)
 
     def generate(
         self,
@@ -35,7 +45,8 @@ class ScriptedAnswers:
         self.asked.append((list(messages), sampling))
         if cancelled():
             raise Canceled('stopped')
-        return Completion(self.script(messages, sampling), 1, 1, 0.0, self._reason)
+        text, sure = self.script(messages, sampling), next(self._sure, None)
+        return Completion(text, 1, 1, 0.0, self._reason, probability=sure)
 
     def generate_batch(
         self,

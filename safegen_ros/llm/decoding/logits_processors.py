@@ -8,8 +8,9 @@ warper leaves may be just the removed ones.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from safegen_ros.llm.backend import Refused
@@ -48,6 +49,44 @@ class ShieldProcessor:
             moves = self._shield.moves(self._written.place)
             allowed = [*moves.tokens, *(allowed if moves.may_end or moves.stuck else ())]
         return _only(input_ids, scores, allowed)
+
+
+class Likelihood:
+    """Adds up how likely the model alone finds each row of one call of `generate`.
+
+    It goes before all other processors.
+
+    Args:
+        ends: the tokens that end an answer.
+    """
+
+    def __init__(self, ends: Collection[int]) -> None:
+        self._ends = frozenset(ends)
+        self._alone: torch.Tensor | None = None
+        self._sums: list[float] = []
+        self._ended: list[bool] = []
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores as they are."""
+        self._take(input_ids)
+        self._alone = scores.log_softmax(-1)
+        return scores
+
+    def found(self, output: torch.Tensor) -> list[float]:
+        """The probability of each row at temperature 1, given what `generate` returned."""
+        self._take(output)
+        return [math.exp(each) for each in self._sums]
+
+    def _take(self, ids: torch.Tensor) -> None:
+        if self._alone is None:
+            self._sums, self._ended = [0.0] * len(ids), [False] * len(ids)
+            return
+        tokens = ids[:, -1]
+        likely = self._alone.gather(1, tokens[:, None])[:, 0].tolist()
+        for place, (token, logarithm) in enumerate(zip(tokens.tolist(), likely, strict=True)):
+            if not self._ended[place]:
+                self._sums[place] += logarithm
+                self._ended[place] = token in self._ends
 
 
 def _only(input_ids: torch.Tensor, scores: torch.Tensor, allowed: list[int]) -> torch.Tensor:

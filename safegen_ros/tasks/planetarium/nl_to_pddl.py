@@ -4,7 +4,8 @@
 
 The model only proposes. What it writes is read by the grammar of PDDL, must have a plan, and is
 shown back in canonical words that read back as the same problem. What it may have left out or added
-is a doubt, which the person who confirms the reading sees first. Constraints that were given
+is a doubt, which the person who confirms the reading sees first. A reading of which the model
+itself is not sure is in doubt, too. Constraints that were given
 formally are part of every problem, whatever the model writes; it can add to them and leave out
 none. Rules in the words of `docs/constraints.md` are part of it, too; their grammar reads them. A
 request that is understood in two ways that are not equivalent ends in a question.
@@ -41,6 +42,10 @@ from safegen_ros.tasks.planetarium.styles import (
     TranslationStyle,
 )
 
+UNSURE = 'the model itself is not sure of this reading'
+_SURE = 0.5
+"""A reading that is less likely than all others together is one that the model is not sure of."""
+
 _SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not share any
 
 
@@ -73,12 +78,14 @@ class Translation:
         attempts: how many answers it took.
         doubts: what it may have left out or added; nothing is executed until a person, who has seen
             them, says yes.
+        probability: how likely the model finds it; None where that is not known.
     """
 
     problem: Problem
     words: str
     attempts: int
     doubts: tuple[str, ...] = ()
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +113,9 @@ def translate(
     Args:
         sampling: its sampling; every reading has separate seeds.
         attempts: answers of one reading, until it is given up, or taken with its doubts.
-        readings: how often the request is translated independently; two that are not proved
-            equivalent make a question, and so do two that say the same of other objects. One
-            trusts the first.
+        readings: how often the request is translated independently, where the model does not
+            report how sure it is; two that are not proved equivalent make a question, and so do two
+            that say the same of other objects. One trusts the first.
         time_limit_s: wall-clock limit for finding a plan [s].
         cancelled: asked while the model answers, and while a plan is searched for.
         asking: told the reading and the attempt before the model is asked.
@@ -144,13 +151,15 @@ def translate(
                 f'1. {_unlike(first.words, found.words)}\n2. {_unlike(found.words, first.words)}'
             )
         first = min(first, found, key=_doubted)
+        if first.probability is not None:
+            break
     if first is None:
         raise SafegenError('readings is 0: take at least one', ErrorCode.BAD_PDDL)
     return first
 
 
-def _doubted(reading: Translation) -> int:
-    return len(reading.doubts)
+def _doubted(reading: Translation) -> tuple[int, float]:
+    return len(reading.doubts), -(reading.probability or 0.0)
 
 
 def _same(one: Problem, other: Problem, time_limit_s: float) -> bool:
@@ -236,7 +245,8 @@ class _Reading:
         for attempt in range(1, attempts + 1):
             drawn = replace(sampling, seed=sampling.seed + attempt - 1)
             self._asking(self._number, attempt)
-            text = self._asked(backend, drawn, refused)[: MAX_ANSWER + 1]
+            text, likely = self._asked(backend, drawn, refused)
+            text = text[: MAX_ANSWER + 1]
             answer = ModelAnswer(self._number, attempt, text[:MAX_ANSWER])
             spoken = THOUGHT.sub('', text).strip()
             if spoken.startswith(QUESTION):
@@ -244,7 +254,10 @@ class _Reading:
                 return Question(spoken[len(QUESTION) :].strip() or 'What exactly shall be done?')
             try:
                 problem, doubtful = self._problem(text)
-                doubted.append(Translation(problem, self._words(problem), attempt, doubtful))
+                if likely is not None and likely < _SURE:
+                    doubtful = (*doubtful, UNSURE)
+                words = self._words(problem)
+                doubted.append(Translation(problem, words, attempt, doubtful, likely))
                 if not doubtful:
                     self._answered(answer)
                     return doubted[-1]
@@ -261,16 +274,20 @@ class _Reading:
             ErrorCode.TRANSLATION_FAILED,
         )
 
-    def _asked(self, backend: Backend, sampling: Sampling, refused: tuple[str, str] | None) -> str:
-        """The answer of the model to the request."""
+    def _asked(
+        self, backend: Backend, sampling: Sampling, refused: tuple[str, str] | None
+    ) -> tuple[str, float | None]:
+        """The answer of the model to the request, and how likely it finds it, if that is known."""
         translation = self._style.translation(self._request, refused)
-        conversations = next(translation)
+        conversations, likely = next(translation), None
         while True:
-            texts = [backend.generate(c, sampling, self._cancelled).text for c in conversations]
+            found = [backend.generate(each, sampling, self._cancelled) for each in conversations]
+            if self._style.one_way:
+                (likely,) = (each.probability for each in found)
             try:
-                conversations = translation.send(texts)
+                conversations = translation.send([each.text for each in found])
             except StopIteration as end:
-                return str(end.value)
+                return str(end.value), likely
 
     def _problem(self, answer: str) -> tuple[Problem, tuple[str, ...]]:
         """The problem in an answer, with all constraints and a plan, and the doubts about it.

@@ -53,7 +53,14 @@ to the request, with the problem in PDDL."""
 
 
 class TranslationStyle(Protocol):
-    """How one kind of model is asked for a problem."""
+    """How one kind of model is asked for a problem.
+
+    Attributes:
+        one_way: whether a meaning is written in one way, so that the probability of an answer shows
+            how sure the model is of the meaning.
+    """
+
+    one_way: bool
 
     def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
         """Asks for the problem that a request means.
@@ -69,6 +76,8 @@ class TranslationStyle(Protocol):
 
 class InstructTranslation:
     """Domain and request in, PDDL out, for any instruction-tuned chat model."""
+
+    one_way = False
 
     def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
         """One question, behind it the refused answer with the reason."""
@@ -86,6 +95,8 @@ class GoalTranslation:
 
     The refusal is not passed on: another seed draws again.
     """
+
+    one_way = True
 
     def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
         """One question, without the rules that a grammar has read."""
@@ -108,6 +119,8 @@ class WordTranslation:
         strict: whether a request with another word is refused; else it is left out.
         shield: whether answers to clauses are held to the domain, see `TranslatorWords.held`.
     """
+
+    one_way = False
 
     def __init__(self, known: Collection[str], *, strict: bool = True, shield: bool = True) -> None:
         self._known = frozenset(known)

@@ -26,14 +26,14 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.pddl.model import AtomFormula
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.pddl.writer import constraint_text
+from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.pddl3.domains import builtin_domain
 from safegen_ros.tasks.planetarium.goal_prompt import (
     answered_problem,
     goal_prompt,
     observed_facts,
 )
-from safegen_ros.tasks.planetarium.nl_to_pddl import Question, Translation, translate
+from safegen_ros.tasks.planetarium.nl_to_pddl import UNSURE, Question, Translation, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import GoalTranslation
 
@@ -62,6 +62,28 @@ def test_the_prompt_has_what_can_change_and_what_things_are() -> None:
         'Now: (at c1 l1) (at c2 l1) (at c3 l3) (at-ferry l2) (empty-ferry)\n'
         'Request: take c1 to l2'
     )
+
+
+@pytest.mark.parametrize(
+    ('sure', 'taken', 'doubts'),
+    [
+        ((0.6,), '(on b1 b4)', ()),  # nothing is asked twice
+        ((0.2, 0.9), '(on b4 b1)', ()),
+        ((0.4, 0.1, 0.3), '(on b1 b4)', (UNSURE,)),
+        ((0.1, 0.4, 0.3), '(on b4 b1)', (UNSURE,)),
+        ((0.5 - 1e-9, 0.0, 0.0), '(on b1 b4)', (UNSURE,)),
+    ],
+)
+def test_a_model_that_is_not_sure_is_asked_again_and_its_likeliest_reading_is_in_doubt(
+    sure: tuple[float, ...], taken: str, doubts: tuple[str, ...]
+) -> None:
+    answers = ('(on b1 b4)', '(on b4 b1)', '(on b1 b4)')
+    backend = ScriptedAnswers(*answers, sure=sure)
+    request = read_request('b1 and b4 shall be one on the other', start=BLOCKS)
+    found = translate(request, backend, Sampling(), style=GoalTranslation(), readings=2)
+    assert isinstance(found, Translation)
+    assert [formula_text(each) for each in found.problem.goal_conjuncts()] == [taken]
+    assert (found.doubts, len(backend.asked)) == (doubts, len(sure))
 
 
 def test_an_answer_is_a_goal_with_rules_in_the_observed_world() -> None:
