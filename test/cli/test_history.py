@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,25 +17,15 @@ from typing import Any
 import pytest
 from support.command_line import CommandLine
 from support.kept_runs import PLAN, TASK, keep_run, kept_folder
-from support.scripted_answers import ScriptedAnswers
 
-from safegen_ros.cli import step_run
 from safegen_ros.cli.kept_runs import complete_run
-from safegen_ros.goals.request import CellChoice
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import installation_key, new_key
-from safegen_ros.llm.backend import Sampling
-from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.plan import Step
 from safegen_ros.record.approval import ApprovalRecord, looked_at
 from safegen_ros.record.events import PlanEvent
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.run_log import RunLog, load_run
-from safegen_ros.robot.cell.symbolic import SymbolicCell
-from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
-from safegen_ros.tasks.pddl3.planning.stepwise import Limits
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
+from safegen_ros.record.run_log import RunLog
 
 END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
 FIRST, SECOND, THIRD = (f'2026010{n}T000000Z-000{n}' for n in (1, 2, 3))
@@ -308,42 +297,6 @@ def test_replay_names_what_differs_and_fails(safegen: CommandLine, runs: Path) -
     assert out.endswith('NOT AS RECORDED\n')
     values = json.loads(safegen('runs', 'replay', 'last', '--json')[1])
     assert len(values['execution']['differences']) == 3
-
-
-@pytest.mark.parametrize('falls', [False, True])
-def test_a_step_by_step_run_is_found_the_same_again(
-    safegen: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, falls: bool
-) -> None:
-    """Each attempt was for what was left of the task when it was made, as it was observed."""
-    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path))
-    taken: list[Step] = []
-
-    def disturb(step: Step, state: State) -> State:
-        taken.append(step)
-        return TASK.problem.init if falls and len(taken) == 1 else state
-
-    def cell(problem: Problem, kind: str) -> AbstractContextManager[SymbolicCell]:
-        return nullcontext(SymbolicCell(problem, disturb=disturb))
-
-    monkeypatch.setattr(step_run, '_cell', cell)
-    run = step_run.StepRun(TASK, '<problem>', '', CellChoice('symbolic', 'as you asked'))
-    sampling, limits = Sampling(), Limits()
-    part = ModelProposer(
-        TASK.problem, ScriptedAnswers(script=lambda *_: '(putdown a)'), InstructStyle(), sampling
-    ).part
-    assert run.work('wrong', part, 'model, search', sampling, limits) == 0
-    record = load_run(run.folder).record
-    assert len(record.plan) == len(taken) == (3 if falls else 2)
-    assert {attempt.base for attempt in record.attempts} == ({0, 1} if falls else {0})
-
-    status, out, error = safegen('runs', 'replay', 'last', '--no-execute')
-    assert (status, error) == (0, ''), out
-    assert 'same  attempt 1 (model): PRECONDITION_VIOLATION' in out
-    assert 'same  the steps taken: SUCCESS' in out
-    status, out, _ = safegen('runs', 'replay', 'last')
-    assert status == 0
-    # The steps alone do not say that a block fell.
-    assert ('not executed: the world was not as foreseen' in out) == falls
 
 
 def test_a_shell_completes_the_ids_of_runs(runs: Path) -> None:
