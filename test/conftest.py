@@ -51,6 +51,7 @@ settings.register_profile(
     'suite', deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
+settings.register_profile('day', settings.get_profile('suite'), max_examples=20)
 settings.load_profile('suite')
 
 # A runner in the background of a shell ignores SIGINT, one under nohup SIGHUP, and what a test
@@ -60,6 +61,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A worker imports all tests, which is 800 MB to look through for garbage again and again.
 gc.disable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr:  # `make test-all` has none
+        settings.load_profile('day')
 
 
 def pytest_collection_finish() -> None:

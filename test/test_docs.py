@@ -35,7 +35,7 @@ READ = [page for page in prose.pages() if ROOT / 'docs' in page.parents and page
 WRITTEN = [ROOT / 'README.md', *READ]
 TUTORIALS = ROOT / 'docs' / 'tutorials'
 NOTEBOOKS = sorted((ROOT / 'examples' / 'notebooks').glob('*.ipynb'))
-SHORT = ('first-plan', 'own-domain')  # seconds; the others take minutes
+SHORT = ('first-plan',)  # seconds; the others take minutes
 OURS = ('config', 'data', 'examples', 'models')  # folders that commands name
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
@@ -43,7 +43,7 @@ def test_a_rule_changes_the_verdict_on_a_plan(problems: Mapping[str, Problem]) -
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_a_plan_is_valid_for_the_result_if_it_is_for_the_problem_and_for_the_rules(
     seed: int,
@@ -71,7 +71,7 @@ def test_a_plan_is_valid_for_the_result_if_it_is_for_the_problem_and_for_the_rul
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_what_a_plan_satisfies_is_no_contradiction(seed: int) -> None:
     rng = random.Random(seed)

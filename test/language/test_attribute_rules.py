@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError
@@ -210,7 +210,7 @@ def test_sizes_are_bounded(problems: Mapping[str, Problem]) -> None:
             read_attribute_rules(text, problems['blocksworld'])
 
 
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_edited_files_never_crash(problems: Mapping[str, Problem], seed: int) -> None:
     rng = random.Random(seed)
@@ -293,7 +293,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_junk_never_crashes(seed: int) -> None:
     rng = random.Random(seed)

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import PddlError
@@ -76,7 +76,7 @@ def _edited(rng: random.Random, text: str) -> str:
     return '\n'.join(lines)
 
 
-@settings(strategies.SUITE, max_examples=80)
+@strategies.examples(80)
 @given(strategies.SEEDS)
 def test_small_edits_do_not_matter(seed: int) -> None:
     rng = random.Random(seed)
@@ -246,7 +246,7 @@ def _nested(rng: random.Random, depth: int) -> Formula:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_nested_negations_are_read_back_unchanged(seed: int) -> None:
     formula = Forall((('?b1', 'object'),), _nested(random.Random(seed), 5))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import strategies
 
@@ -209,7 +209,7 @@ def test_a_rule_of_too_many_objects_is_refused(problems: Mapping[str, Problem]) 
     assert caught.value.code is ErrorCode.TASK_TOO_LARGE
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_every_sentence_of_the_english_format_reads_back(seed: int) -> None:
     problem = strategies.generated(random.Random(seed))
@@ -220,7 +220,7 @@ def test_every_sentence_of_the_english_format_reads_back(seed: int) -> None:
         assert reading.sentences == (sentence,)
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_no_word_of_a_sentence_is_left_out(problems: Mapping[str, Problem], seed: int) -> None:
     rng = random.Random(seed)
@@ -232,7 +232,7 @@ def test_no_word_of_a_sentence_is_left_out(problems: Mapping[str, Problem], seed
         read_rules(' '.join(words), problems[name])
 
 
-@settings(strategies.SUITE, max_examples=80)
+@strategies.examples(80)
 @given(strategies.SEEDS)
 def test_sentences_in_disorder_never_crash(problems: Mapping[str, Problem], seed: int) -> None:
     rng = random.Random(seed)
@@ -247,7 +247,7 @@ def test_sentences_in_disorder_never_crash(problems: Mapping[str, Problem], seed
         assert constraints == [c for r in found for c in r.constraints]
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(st.text(max_size=60))
 def test_junk_is_never_a_rule(problems: Mapping[str, Problem], text: str) -> None:
     with pytest.raises(PddlError):

@@ -15,10 +15,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.model_server import MODEL, ModelServer
-from support.strategies import SUITE
+from support.strategies import examples
 from support.transformers_serve import TransformersServe
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
@@ -101,7 +101,9 @@ def batched(sampled_model: Path) -> Iterator[Backend]:
         yield backend
 
 
-@pytest.fixture(params=['in_process', 'batched', 'serve', 'protocol'])
+@pytest.fixture(
+    params=['in_process', 'batched', 'protocol', pytest.param('serve', marks=pytest.mark.nightly)]
+)
 def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     if request.param in ('in_process', 'batched'):
         yield request.getfixturevalue(request.param)
@@ -168,12 +170,6 @@ def test_samples_differ_and_can_be_drawn_again(backend: Backend) -> None:
     assert list(backend.samples(MESSAGES, 0, DRAWN)) == []
 
 
-def test_samples_that_nobody_waits_for_are_ended(backend: Backend) -> None:
-    with closing(backend.samples(MESSAGES, 3, GREEDY)) as samples:
-        assert next(samples).text
-    assert backend.generate(MESSAGES, GREEDY).text
-
-
 def test_cancelling_ends_an_answer_in_its_middle(backend: Backend) -> None:
     pieces: list[str] = []
     with pytest.raises(Canceled) as caught:
@@ -211,6 +207,7 @@ def test_several_threads_may_ask_at_once(backend: Backend) -> None:
         assert [a.result(LIMIT_S).text for a in asked] == alone * 3
 
 
+@pytest.mark.nightly
 def test_the_shipped_model_answers_alike_in_process_and_behind_a_server(
     server_of: Callable[[], TransformersServe], tower_order: Pddl3Task
 ) -> None:
@@ -227,6 +224,7 @@ def test_the_shipped_model_answers_alike_in_process_and_behind_a_server(
             remote.choose(messages, ['pickup b1', 'pickup b2'], sampling)
 
 
+@pytest.mark.nightly
 def test_a_real_server_that_does_not_have_the_model(
     server_of: Callable[[], TransformersServe], tmp_path: Path
 ) -> None:
@@ -238,6 +236,7 @@ def test_a_real_server_that_does_not_have_the_model(
         backend.generate(MESSAGES, replace(GREEDY, time_limit_s=LIMIT_S))
 
 
+@pytest.mark.nightly
 def test_a_real_server_that_is_killed_ends_every_open_call(
     server_of: Callable[[], TransformersServe], endless_model: Path
 ) -> None:
@@ -266,7 +265,7 @@ def test_a_real_server_that_is_killed_ends_every_open_call(
             backend.generate(MESSAGES, GREEDY)
 
 
-@settings(SUITE, max_examples=60)
+@examples(60)
 @given(
     st.text('ab', max_size=12),
     st.lists(st.text('ab', min_size=1, max_size=3), max_size=2),

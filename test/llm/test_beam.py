@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import llm_small, strategies
-from support.strategies import SUITE
 
 from safegen_ros.errors import Canceled, ErrorCode
 from safegen_ros.llm.decoding import beam
@@ -63,7 +62,7 @@ def trap(count: int) -> Problem:
     return llm_small.lamps('(and (lit l1) (lit l2) (lit l3))', '(always (not (broken l1)))', names)
 
 
-@settings(SUITE, max_examples=15)
+@strategies.examples(15)
 @given(strategies.SEEDS, st.sampled_from(PAIRS), st.sampled_from([1, 3]), st.booleans())
 def test_what_is_found_is_a_solution_with_the_probability_that_the_model_gives_it(
     seed: int, pair: tuple[str, str], width: int, backtrack: bool

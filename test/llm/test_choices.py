@@ -10,10 +10,9 @@ from contextlib import closing
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import llm_small, strategies
 from support.model_server import MODEL, ModelServer
-from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
@@ -94,7 +93,7 @@ class Chance(Chat):
         return Completion(f' {self._rng.choice(choices)}\n', 1, 1, 0.0, 'stop')
 
 
-@settings(SUITE, max_examples=100)
+@strategies.examples(100)
 @given(strategies.SEEDS)
 def test_whatever_is_chosen_the_plan_is_safe(seed: int) -> None:
     rng = random.Random(seed)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,22 +121,6 @@ def test_guidance_can_be_cancelled(
         assert len(asked) == 5
     with pytest.raises(BackendError, match='did not finish within'):
         guide.shielded(replace(DRAWN, time_limit_s=1e-6))
-
-
-def test_several_threads_have_their_turns(
-    word_backend: TransformersBackend, word_style: PromptStyle
-) -> None:
-    alone = guided(word_backend, word_style, THREE.problem)
-    expected = alone.shielded(DRAWN), alone.beam(2, AMPLE_S).plan
-    begin = threading.Barrier(4)
-
-    def work(number: int) -> tuple[Plan, Plan | None]:
-        guide = guided(word_backend, word_style, THREE.problem)
-        begin.wait()
-        return guide.shielded(DRAWN), guide.beam(2, AMPLE_S).plan
-
-    with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(work, range(4))) == {expected}
 
 
 def test_what_the_model_cannot_be_asked_is_an_error(

@@ -10,10 +10,9 @@ from functools import cache
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import llm_small, strategies
-from support.strategies import SUITE
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.decoding.guide import PlanSyntax
@@ -90,7 +89,7 @@ def a_problem(rng: random.Random) -> Problem:
     return strategies.generated(rng) if kind < 3 else strategies.toggles(rng)
 
 
-@settings(SUITE, max_examples=200)
+@strategies.examples(200)
 @given(strategies.SEEDS, st.sampled_from(PAIRS))
 def test_whatever_tokens_are_drawn_the_plan_is_safe(seed: int, pair: tuple[str, str]) -> None:
     rng = random.Random(seed)

@@ -15,7 +15,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support import llm_small
-from support.strategies import SUITE
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -127,7 +126,6 @@ def tokenizer() -> Any:
     return text_tokenizer(CORPUS, 64)
 
 
-@SUITE
 @given(st.text(alphabet=sorted(set(''.join(CORPUS))), max_size=60))
 def test_a_text_of_the_letters_of_the_corpus_comes_back(text: str) -> None:
     ids = tokenizer()(text, add_special_tokens=False, split_special_tokens=True)['input_ids']

@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies, temporal
 
 from safegen_ros.errors import ErrorCode, PddlError
@@ -190,14 +190,14 @@ def test_what_is_refused(text: str, what: str) -> None:
     assert what in caught.value.errors[0].what
 
 
-@settings(strategies.SUITE, max_examples=200)
+@strategies.examples(200)
 @given(strategies.SEEDS)
 def test_a_domain_reads_back(seed: int) -> None:
     domain = temporal.problem(random.Random(seed)).domain
     assert read_domain(domain_text(domain)) == domain
 
 
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(strategies.SEEDS)
 def test_a_step_does_what_start_and_end_do(seed: int) -> None:
     """Where nothing happens beside an action, its step is the action."""

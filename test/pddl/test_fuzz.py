@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import strategies
 
@@ -85,7 +85,7 @@ def _read(domain_source: str, problem_source: str, plan_source: str) -> str:
     return verdict.category.name
 
 
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(st.one_of(SOUP, FRAMED, st.text(max_size=200)))
 def test_soups(text: str) -> None:
     fuzz_problem = strategies.toggles(random.Random(0))
@@ -112,7 +112,7 @@ def _laid_out(rng: random.Random, text: str) -> str:
     return ''.join(token + rng.choice(gaps) for token in drawn)
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_layout_and_capitals_say_nothing(seed: int) -> None:
     rng = random.Random(seed)
@@ -130,7 +130,7 @@ def test_layout_and_capitals_say_nothing(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=400)
+@strategies.examples(400)
 @given(strategies.SEEDS)
 def test_mutations_of_valid_texts(seed: int) -> None:
     rng = random.Random(seed)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import strategies
 from support.plans import make_plan
@@ -171,14 +171,14 @@ NAMES = st.from_regex(r'[a-z][a-z0-9_\-]{0,6}', fullmatch=True)
 PLANS = st.lists(st.lists(NAMES, min_size=1, max_size=4), max_size=8).map(make_plan)
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(PLANS)
 def test_text_reads_back(plan: Plan) -> None:
     assert parse_plan(str(plan)) == plan
     assert len(plan) == len(plan.steps)
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(PLANS, strategies.SEEDS)
 def test_the_short_way_and_the_whole_grammar_agree(plan: Plan, seed: int) -> None:
     rng = random.Random(seed)
@@ -208,7 +208,7 @@ WAYS: dict[str, Callable[[Plan], str]] = {
 }
 
 
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(PLANS.filter(len), st.sampled_from(sorted(WAYS)), strategies.SEEDS)
 def test_every_way_is_read_whole_or_not_at_all(plan: Plan, way: str, seed: int) -> None:
     text = WAYS[way](plan)

@@ -8,7 +8,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import SafegenError
@@ -106,7 +106,7 @@ def _outcomes(problem: Problem, seed: int) -> list[object]:
     return found
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_written_out_or_not_it_means_the_same(seed: int) -> None:
     rng = random.Random(seed)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.pddl.deciding import without_costs
@@ -32,7 +32,7 @@ OPEN = AtomFormula('open', ())
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(strategies.SEEDS)
 def test_a_random_task_reads_back(seed: int) -> None:
     problem = strategies.toggles(random.Random(seed))
@@ -41,7 +41,7 @@ def test_a_random_task_reads_back(seed: int) -> None:
     assert read_problem(problem_text(problem), domain) == problem
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_blocksworld_reads_back(seed: int) -> None:
     problem = strategies.blocks(random.Random(seed), 5)
@@ -72,7 +72,7 @@ def _bound(tree: ConstraintTree, binding: Mapping[str, str]) -> ConstraintTree:
     return ConstraintForall(tree.variables, _bound(tree.body, outer))
 
 
-@settings(strategies.SUITE, max_examples=200)
+@strategies.examples(200)
 @given(strategies.SEEDS)
 def test_nested_constraints_mean_their_ground_ones(seed: int) -> None:
     rng = random.Random(seed)
@@ -91,7 +91,7 @@ def test_nested_constraints_mean_their_ground_ones(seed: int) -> None:
     assert read_problem(problem_text(read), domain) == read
 
 
-@settings(strategies.SUITE, max_examples=100)
+@strategies.examples(100)
 @given(strategies.SEEDS)
 def test_constraints_of_a_domain_read_back_with_it(seed: int) -> None:
     problem, _ = strategies.quantified_toggles(random.Random(seed))

@@ -8,7 +8,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import exhaustive, strategies
 
 from safegen_ros.pddl.model import Problem
@@ -59,7 +59,7 @@ def test_a_plan_with_just_enough_is_found() -> None:
         assert len(solve_in_process(problem, Budget(60.0, 500.0), optimal=optimal).plan) == 9
 
 
-@settings(strategies.SUITE, max_examples=40)
+@strategies.examples(40)
 @given(strategies.SEEDS)
 def test_no_problem_with_enough_is_given_up(seed: int) -> None:
     rng = random.Random(seed)

@@ -8,7 +8,7 @@ import random
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -135,7 +135,7 @@ def test_searches_that_do_not_know_numbers_say_so() -> None:
         assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
 
 
-@settings(strategies.SUITE, max_examples=12)
+@strategies.examples(12)
 @given(strategies.SEEDS)
 def test_no_short_plan_is_missed(seed: int) -> None:
     """Against every plan of up to three steps, judged by the validator."""

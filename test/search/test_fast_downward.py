@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 from support.breadth_first import solve
 from support.finite_domain import Simulator
@@ -57,7 +57,7 @@ def _translated(problem: Problem) -> SasTask:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=13)
+@strategies.examples(13)
 @given(strategies.SEEDS)
 def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) -> None:
     """Random walks: operators that are missing are those that can never apply or do nothing."""
@@ -92,7 +92,7 @@ def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) ->
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=12)
+@strategies.examples(12)
 @given(strategies.SEEDS)
 def test_it_agrees_with_a_search_that_sees_everything(seed: int) -> None:
     rng = random.Random(seed)
@@ -224,7 +224,7 @@ def test_landmarks_have_half_of_the_time_and_the_others_the_rest(
     )  # here no time has passed: the last one has all that is left
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_memory_limit_is_kept() -> None:
     # Two blocks are never held at once, which only a search of all states would find out.
     both = And((AtomFormula('holding', ('b1',)), AtomFormula('holding', ('b2',))))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import exhaustive, strategies
 
 from safegen_ros.errors import Canceled
@@ -23,7 +23,7 @@ def _names(problem: Problem, budget: Budget | None = None) -> list[str]:
     return [str(action.step) for action in found]
 
 
-@settings(strategies.SUITE, max_examples=200)
+@strategies.examples(200)
 @given(strategies.SEEDS)
 def test_every_applicable_action_is_found(seed: int) -> None:
     problem = exhaustive.problem_of(seed)

@@ -9,7 +9,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import exhaustive, strategies
 from support.plans import make_plan
 from support.strategies import three_blocks
@@ -47,7 +47,7 @@ def _length(problem: Problem, optimal: bool) -> int | None:
         return None
 
 
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(strategies.SEEDS)
 def test_plans_are_found_where_there_are_some_and_as_short_as_can_be(seed: int) -> None:
     problem = exhaustive.drawn(seed)
@@ -61,7 +61,7 @@ def test_plans_are_found_where_there_are_some_and_as_short_as_can_be(seed: int) 
         assert found >= shortest
 
 
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_of_the_shortest_plans_the_first_one_is_found(seed: int) -> None:
     problem = exhaustive.solvable_problem(seed)
@@ -264,7 +264,7 @@ def test_a_detour_that_a_constraint_asks_for_is_kept() -> None:
     assert _shortened('(sometime (on-table c))') == [*DETOUR[:2], *DETOUR[-2:]]
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_what_is_left_is_a_plan(seed: int) -> None:
     problem = exhaustive.solvable_problem(seed)

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import exhaustive, strategies
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
@@ -50,7 +50,7 @@ def _towers(count: int) -> Problem:
 
 @INSTALLED
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=30)
+@strategies.examples(30)
 @given(strategies.SEEDS)
 def test_it_finds_what_the_own_search_finds(seed: int) -> None:
     problem = exhaustive.solvable_problem(seed) if seed % 2 else exhaustive.problem_of(seed)

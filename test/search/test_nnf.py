@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.search.nnf import (
@@ -46,7 +46,7 @@ def _truth(formula: NnfFormula) -> list[bool]:
     return [holds(formula, state) for state in STATES]
 
 
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(strategies.SEEDS)
 def test_nothing_changes_the_meaning(seed: int) -> None:
     rng, logic = random.Random(seed), NnfFormulas(SIZES)

@@ -8,7 +8,7 @@ import random
 from collections import deque
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 from support.finite_domain import Simulator, Translator, positions
 
@@ -92,7 +92,7 @@ def _shortest(task: SasTask) -> int | None:
     return None
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_the_relevant_part_has_the_same_shortest_plans(seed: int) -> None:
     rng = random.Random(seed)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import exhaustive, strategies
 from support.plans import make_plan
 
@@ -163,7 +163,7 @@ def test_a_cancel_reaches_both_routes(downward: list[dict[str, Any]]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not fast_downward_available(), reason='Fast Downward is not installed')
-@settings(strategies.SUITE, max_examples=15)
+@strategies.examples(15)
 @given(strategies.SEEDS)
 def test_the_routes_agree(seed: int) -> None:
     problem = exhaustive.solvable_problem(seed) if seed % 2 else exhaustive.problem_of(seed)

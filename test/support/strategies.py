@@ -63,8 +63,11 @@ from safegen_ros.pddl.writer import constraint_tree_text, domain_text, problem_t
 from safegen_ros.tasks.pddl3.domains import kits
 from support.breadth_first import solve
 
-SUITE = settings.get_profile('suite')
-"""What conftest.py sets for all tests, to be changed by some."""
+
+def examples(count: int) -> settings:
+    """Settings of a test that draws so many examples at night, and a fifth of them by day."""
+    return settings(max_examples=max(count * settings().max_examples // 100, min(count, 5)))
+
 
 SEEDS = st.integers(0, 2**32 - 1)
 

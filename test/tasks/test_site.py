@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.blocks_small import THREE, THREE_TEXT
+from support.strategies import examples
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import share_dir
@@ -148,7 +149,7 @@ def test_what_is_wrong_is_refused_at_its_place(text: str, why: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(at=st.integers(0, len(SITE) - 1), with_=st.characters(codec='utf-8') | st.just(''))
 def test_a_damaged_file_is_a_site_or_an_error_with_its_place(at: int, with_: str) -> None:
     found = ''

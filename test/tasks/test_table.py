@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.blocks_small import THREE_TEXT
+from support.strategies import examples
 
 from safegen_ros.benchmarks.comparison import Line
 from safegen_ros.benchmarks.household.episodes import measure, scripted
@@ -48,7 +49,7 @@ def test_every_world_has_what_the_stack_asks_for() -> None:
 
 
 @pytest.mark.parametrize('format', [*WORLDS, 'pddl'])
-@settings(max_examples=30)
+@examples(30)
 @given(text=st.one_of(st.text(max_size=40), st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(

@@ -63,7 +63,7 @@ def removed(name: str) -> Callable[[Path], None]:
         (without_template, 'no chat template'),
     ],
 )
-@pytest.mark.parametrize('stage', ['sft', 'grpo'])
+@pytest.mark.parametrize('stage', ['sft', pytest.param('grpo', marks=pytest.mark.nightly)])
 def test_a_base_that_is_not_whole_is_named(
     short_run: Path, dataset: Path, tmp_path: Path, stage: str,
     damage: Callable[[Path], None], message: str,

@@ -125,6 +125,7 @@ def test_what_is_no_dataset(tmp_path: Path, text: str | None, message: str) -> N
         training_rows(config(tmp_path, tmp_path))
 
 
+@pytest.mark.nightly
 def test_examples_that_are_too_long(dataset: Path, tmp_path: Path) -> None:
     corpus = load_corpus(config(tmp_path, dataset, budget__max_length=110))
     whole = load_corpus(config(tmp_path, dataset))

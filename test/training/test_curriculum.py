@@ -9,7 +9,6 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import SUITE
 from support.training_small import drawn
 
 from safegen_ros.training.config import GrpoConfig
@@ -27,7 +26,6 @@ def sampler(
     return CurriculumSampler(domains, buckets, [1.0] * len(places), PHASES, shape, seed)
 
 
-@SUITE
 @given(st.integers(1, 9), st.integers(2, 8), st.integers(1, 4), st.integers(1, 5), st.integers(0))
 def test_groups_stay_together(
     prompts: int, generations: int, repeats: int, batches: int, seed: int

@@ -9,7 +9,6 @@ from itertools import accumulate
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import SUITE
 from support.training_small import drawn
 
 from safegen_ros.datasets.pddl3.rows import row_problem
@@ -42,7 +41,6 @@ def verdicts(draw: st.DrawFn) -> Verdict:
     )
 
 
-@SUITE
 @given(bounds(), verdicts(), verdicts(), st.integers(1, 60), st.integers(1, 60))
 def test_a_better_category_always_earns_more(
     chosen: tuple[float, ...], one: Verdict, other: Verdict, length: int, other_length: int

@@ -277,6 +277,7 @@ def test_another_recipe_does_not_go_on(short: Path, dataset: Path, short_run: Pa
         train(short, short.parent / 'new', stage='grpo')
 
 
+@pytest.mark.nightly
 def test_progress_is_told_where_there_is_no_terminal(
     short: Path,
     tmp_path: Path,

@@ -9,12 +9,10 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import SUITE
 
 from safegen_ros.training.samplers import BalancedSampler
 
 
-@SUITE
 @given(
     st.lists(
         st.tuples(st.sampled_from('abcd'), st.integers(1, 99), st.floats(0.1, 5)),

@@ -25,7 +25,7 @@ def run(script: str, *arguments: object) -> None:
     subprocess.run(command, check=True, timeout=200, cwd=ROOT)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(not BASE.is_dir(), reason='needs the tokenizer of the base: make base')
 def test_a_run_in_two_stretches_learns_from_packed_lessons(tmp_path: Path) -> None:
     base, packed, out = tmp_path / 'base', tmp_path / 'packed', tmp_path / 'run'

@@ -8,7 +8,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.pddl.model import Action, And, Problem
@@ -30,7 +30,7 @@ def _idle(problem: Problem) -> Problem:
     return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_a_step_is_admissible_when_the_validator_finds_no_fault_in_it(seed: int) -> None:
     """Neither in the step, nor, as to deadlines, in whatever comes after it: in doing nothing."""

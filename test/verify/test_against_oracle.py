@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.pddl.bits import AtomTable
@@ -272,7 +272,7 @@ def _told(verdict: Verdict) -> Expected:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(strategies.SEEDS)
 def test_verdict_is_what_the_definitions_say(seed: int) -> None:
     rng = random.Random(seed)
@@ -287,7 +287,7 @@ def test_verdict_is_what_the_definitions_say(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_a_task_that_was_read_means_what_was_written(seed: int) -> None:
     """Trees of constraints in the domain and the problem, with action costs now and then."""
@@ -302,7 +302,7 @@ def test_a_task_that_was_read_means_what_was_written(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=400)
+@strategies.examples(400)
 @given(strategies.SEEDS)
 def test_monitors_agree_on_any_trajectory(seed: int) -> None:
     """States drawn at random, so that every order of truth and falsehood turns up."""
@@ -341,7 +341,7 @@ def _continuations(states: list[State], pool: list[State], longest: int) -> Iter
             yield [*states, *tail]
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_violated_means_that_no_continuation_helps(seed: int) -> None:
     """By trying them all: over the states of two atoms, to a length that outlasts every clock."""
@@ -375,7 +375,7 @@ def test_violated_means_that_no_continuation_helps(seed: int) -> None:
             assert saved, (c, states)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_generator_reaches_every_category() -> None:
     """The properties above would mean little if most plans failed in one way."""
     verdicts: Counter[tuple[Category, bool]] = Counter()

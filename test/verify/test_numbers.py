@@ -8,7 +8,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.pddl.bits import AtomTable
@@ -221,7 +221,7 @@ def test_what_is_no_value_is_refused(text: str) -> None:
         value_of(text)
 
 
-@settings(strategies.SUITE, max_examples=80)
+@strategies.examples(80)
 @given(strategies.SEEDS)
 def test_text_shield_rest_and_observation_say_the_same(seed: int) -> None:
     rng = random.Random(seed)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.pddl.model import Problem, State
@@ -46,7 +46,7 @@ def finding(verdict: Verdict, offset: int = 0) -> tuple[Category, int, float]:
     return verdict.category, place + offset if place >= 0 else place, verdict.goal_fraction
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_a_rest_gets_the_verdict_that_the_whole_gets(seed: int) -> None:
     rng = random.Random(seed)

@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.pddl.model import Problem
@@ -43,7 +43,7 @@ GOAL_NOT_SATISFIED = (
 PICKUP = '(pickup a)'
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_agreement_leaves_our_verdict_as_it_is(seed: int) -> None:
     rng = random.Random(seed)

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies, temporal
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
@@ -318,6 +318,7 @@ def test_steps_that_follow_each_other_are_proved_as_others_are(
                 assert other.verify(text) == found
 
 
+@pytest.mark.nightly
 def test_happenings_of_wide_quantifiers_are_compared_atom_by_atom() -> None:
     """Trying the hundred million ways to bind them did not end."""
     domain = read_domain("""(define (domain web) (:requirements :adl :durative-actions)
@@ -427,7 +428,7 @@ FLAGS = read_domain(
 F, G = AtomFormula('f', ()), AtomFormula('g', ())
 
 
-@settings(strategies.SUITE, max_examples=300)
+@strategies.examples(300)
 @given(strategies.SEEDS)
 def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
     rng = random.Random(seed)
@@ -509,7 +510,7 @@ def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=120)
+@strategies.examples(120)
 @given(strategies.SEEDS)
 def test_agrees_with_val_over_time(seed: int) -> None:
     rng = random.Random(seed)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
@@ -35,7 +35,7 @@ def _compared(verdict: Verdict) -> tuple[Category, int, int, bool]:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=160)
+@strategies.examples(160)
 @given(strategies.SEEDS)
 def test_agrees_with_val_on_random_tasks(seed: int) -> None:
     rng = random.Random(seed)
@@ -53,7 +53,7 @@ def test_agrees_with_val_on_random_tasks(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_agrees_with_val_on_random_tasks_with_numbers(seed: int) -> None:
     rng = random.Random(seed)
@@ -68,7 +68,7 @@ def test_agrees_with_val_on_random_tasks_with_numbers(seed: int) -> None:
         )
 
 
-@settings(strategies.SUITE, max_examples=100)
+@strategies.examples(100)
 @given(strategies.SEEDS)
 def test_what_val_is_asked_means_the_same(seed: int) -> None:
     rng = random.Random(seed)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies, temporal
 
 from safegen_ros.errors import PddlError
@@ -177,7 +177,7 @@ def test_preferences_of_a_domain_are_written_and_count_once(constraints: str) ->
     assert read_problem(problem_text(problem), domain) == problem
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_preferences_are_written_as_they_were_read(seed: int) -> None:
     problem = strategies.wishing(random.Random(seed))
@@ -253,7 +253,7 @@ def _counted_by_val(problem: Problem, plan: Plan) -> tuple[Counter[str], Decimal
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=100)
+@strategies.examples(100)
 @given(strategies.SEEDS)
 def test_val_counts_the_same(seed: int) -> None:
     rng = random.Random(seed)
@@ -272,7 +272,7 @@ def test_val_counts_the_same(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=100)
+@strategies.examples(100)
 @given(strategies.SEEDS)
 def test_val_counts_the_same_over_time(seed: int) -> None:
     assert differs(random.Random(seed)) == ''

@@ -44,6 +44,7 @@ def test_runs_of_chance_differ_and_are_repeated_by_their_seed() -> None:
     assert texts[0][0] != texts[0][1]
 
 
+@pytest.mark.nightly
 def test_the_tables_stand_beside_the_paper(tmp_path: Path) -> None:
     some = TASKS[::6]
     found = compare(scripted(['oracle', 'careless'], 0), (2, 3), 1, RunOptions(), '--runs 1', some)

@@ -62,6 +62,7 @@ def test_another_domain_has_no_line_of_the_paper() -> None:
     assert ' harbour  ours ' in out.getvalue()
 
 
+@pytest.mark.nightly
 def test_every_plot_is_a_picture(tmp_path: Path) -> None:
     assert plots_available()
     two = {domain: STATISTICS[domain] for domain in ('ferry', 'spanner')}

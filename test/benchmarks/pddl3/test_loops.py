@@ -95,6 +95,7 @@ def timeless(comparison: ComparisonTable) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.nightly
 def test_table_4_has_both_networks_and_the_paper(tiny: Path) -> None:
     options = StudyOptions(BENCH, seed=4, most=2, max_new_tokens=4)
     how = LoopOptions(('model', 'shield'), max_attempts=2)

@@ -64,6 +64,7 @@ def test_the_shipped_model_reads_every_format(form: str) -> None:
     assert greedy.tally().successes >= 6
 
 
+@pytest.mark.nightly
 def test_the_untrained_network_solves_nothing() -> None:
     problems = load_problems(BENCH, most=2)
     (untrained,) = evaluate(MODEL, problems, 1, modes=('untrained',), max_new_tokens=48).results

@@ -136,6 +136,7 @@ def test_figure_5_has_three_models_of_the_paper() -> None:
     assert nano == ['blocksworld', 'ferry', 'grippers']
 
 
+@pytest.mark.nightly
 def test_every_test_split_is_measured_for_itself() -> None:
     def script(row: Row, time: int) -> str:
         return {'test': row.plan, 'test_family': row.unconstrained_plan}.get(row.split, '')
@@ -187,6 +188,7 @@ def test_strategies_are_measured_on_larger_problems_of_a_domain(tiny: Path) -> N
         studies.larger(load_subject(tiny), options, 1, None, ['harbour'])
 
 
+@pytest.mark.nightly
 def test_controls_stand_beside_the_model(tiny: Path) -> None:
     options = StudyOptions(BENCH, most=2, max_new_tokens=2)
     train = BENCH / 'test.jsonl'  # where each problem is its own nearest one
@@ -200,6 +202,7 @@ def test_controls_stand_beside_the_model(tiny: Path) -> None:
     assert any('1.00 on average, and for 8 of 8 problems it is 1' in d for d in found.differences)
 
 
+@pytest.mark.nightly
 def test_every_kind_of_plot_is_a_picture(table2: ComparisonTable, tmp_path: Path) -> None:
     for found in (table2, studies.figure5(scripted(half), OPTIONS)):
         data = draw_comparison(found, tmp_path / 'results').read_bytes()

@@ -76,6 +76,7 @@ def test_the_targets_are_for_the_route_that_a_user_gets(
     assert {m.target for m in aimed} == {50.0, 100.0}
 
 
+@pytest.mark.nightly
 def test_a_route_that_is_missing_has_no_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

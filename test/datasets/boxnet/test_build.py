@@ -52,7 +52,7 @@ def test_the_recipe_of_the_paper_has_its_sizes() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_dataset_is_built_again_bit_for_bit_after_a_kill(
     built: Path, tmp_path: Path, workers: Workers
 ) -> None:

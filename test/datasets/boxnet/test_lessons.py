@@ -165,6 +165,7 @@ def test_a_recipe_that_is_none_is_told(tmp_path: Path) -> None:
             load_lessons(path)
 
 
+@pytest.mark.nightly
 def test_a_dataset_becomes_prompts_thoughts_and_answers(tmp_path: Path, workers: Workers) -> None:
     recipe = scaled(load_recipe(data_path('config/boxnet/paper.json')), 3)
     small = (

@@ -96,6 +96,7 @@ def test_what_a_worker_raises_is_raised_here(tmp_path: Path) -> None:
             workers.submit(load_recipe, tmp_path / 'recipe.json').result()
 
 
+@pytest.mark.nightly
 def test_blocks_of_a_domain_that_was_changed_are_made_again(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +208,7 @@ def test_two_builds_do_not_share_a_folder(tmp_path: Path) -> None:
             build(tmp_path, small_recipe(), HERE, silent)
 
 
+@pytest.mark.nightly
 def test_a_build_that_cannot_be_filled_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

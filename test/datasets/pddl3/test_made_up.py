@@ -28,6 +28,7 @@ def steps_of(problem: Problem) -> int:
     return len(plan.steps)
 
 
+@pytest.mark.nightly
 def test_made_up_domains_differ_and_have_something_to_do() -> None:
     shapes, found = set(), []
     for seed in range(12):

@@ -92,7 +92,7 @@ def test_scores_are_those_of_the_model() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('mode', [FULL, NEXT])
+@pytest.mark.parametrize('mode', [pytest.param(FULL, marks=pytest.mark.nightly), NEXT])
 def test_whatever_a_model_is_what_it_may_say_is_safe(
     backend: TransformersBackend, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

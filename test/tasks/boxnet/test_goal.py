@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import examples
 
 from safegen_ros.datasets.boxnet.draw import tasks
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
@@ -40,7 +41,7 @@ def test_a_search_ends_with_its_time_and_when_it_is_cancelled(flat: bool) -> Non
     assert goal.verify(goal.solve(60.0)).ok
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 10_000))
 def test_a_plan_as_actions_is_the_same_plan(seed: int) -> None:
     task = next(tasks((3, 2), 2, f'goal {seed}'))

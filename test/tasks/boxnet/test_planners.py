@@ -81,7 +81,7 @@ def test_the_lower_bound_is_below_an_exhaustive_search_with_two_robots() -> None
         assert found.lower_bound <= len(found.plan) <= breadth_first(task, centres)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plans_of_both_planners_are_accepted_and_repeatable() -> None:
     compared = 0
     for size, objects in [((3, 3), 2), ((4, 4), 2), ((6, 6), 3), ((5, 2), 2)]:

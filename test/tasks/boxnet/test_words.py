@@ -9,8 +9,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import examples
 
 from safegen_ros.datasets.boxnet.draw import MOVED_POINTS, RANDOM_ROBOTS, tasks
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
@@ -94,7 +95,7 @@ def test_several_steps_are_no_next_step() -> None:
     assert verify_step(EXAMPLE, EXAMPLE.start, text).finding is Finding.UNPARSEABLE
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.sampled_from(ANYTHING), max_size=20),
     st.sampled_from([WHOLE, NEXT_STEP]),

@@ -10,9 +10,10 @@ from itertools import chain, repeat
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.scripted_answers import ScriptedAnswers
+from support.strategies import examples
 
 from safegen_ros.errors import BackendError, PddlError, SafegenError
 from safegen_ros.llm.backend import Sampling
@@ -46,7 +47,7 @@ def _says(*actions: str) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.one_of(
@@ -163,7 +164,7 @@ def test_the_shield_keeps_the_careless_agent_safe_in_every_task() -> None:
     assert sum(e.score.success for e in episodes) >= 15
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_shield_leaves_the_oracle_alone() -> None:
     for task in TASKS.values():
         episode = run_episode(task, GoalAgent(careful=True), EpisodeRules(shield=_shield()))
@@ -171,7 +172,7 @@ def test_the_shield_leaves_the_oracle_alone() -> None:
         assert not any(m.warning for m in episode.moments), task.id
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rules_proposed_from_the_words_alone_keep_the_careless_agent_safe() -> None:
     for task in TASKS.values():
         rules = EpisodeRules(explicit=False, shield=_shield(rules=True))

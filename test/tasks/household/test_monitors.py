@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import examples
 
 from safegen_ros.errors import ErrorCode, PddlError, RobotError
 from safegen_ros.language.placed import read_yaml
@@ -102,7 +103,7 @@ def _first_broken(watch: ConstraintWatch, trace: Sequence[Objects]) -> dict[str,
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from(scene_names()),
     st.integers(0, 2**32),
@@ -131,7 +132,7 @@ def test_the_walks_break_constraints_of_every_kind() -> None:
     assert len(broken) > len(_CONSTRAINTS) // 2
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.sampled_from(scene_names()), st.integers(0, 2**32), st.sampled_from(_CONSTRAINTS))
 def test_the_core_verifier_judges_the_same_trace(
     scene: str, seed: int, constraint: Constraint

@@ -7,8 +7,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import examples
 
 from safegen_ros.errors import PddlError
 from safegen_ros.tasks.household.actions import HouseholdAction, Verb, parse_action
@@ -211,7 +212,7 @@ def test_every_action_is_answered_on_any_object(verb: Verb) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.sampled_from(scene_names()),
     st.sampled_from(SETTINGS),

@@ -9,9 +9,10 @@ import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.planetarium_answers import BLOCKS, ROOMS, TILES
+from support.strategies import examples
 
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import kits, make_problem
@@ -129,7 +130,7 @@ def test_missing_types_of_floor_tile_follow_from_atoms_only_with_tolerance() -> 
 
 
 @pytest.mark.parametrize('domain', RULES)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 2**32))
 def test_problems_that_were_written_are_read(domain: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -141,7 +142,7 @@ def test_problems_that_were_written_are_read(domain: str, seed: int) -> None:
     assert not found.retyped
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     text=st.one_of(
         st.text(max_size=60), st.lists(st.sampled_from(WORDS), max_size=25).map(' '.join)

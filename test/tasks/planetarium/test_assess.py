@@ -8,10 +8,11 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
 from support.planetarium_answers import BLOCKS, ROOMS, TILES
+from support.strategies import examples
 
 from safegen_ros.pddl.model import And
 from safegen_ros.pddl.reader import read_problem
@@ -98,7 +99,7 @@ def test_what_is_not_decided_in_time_is_not_correct() -> None:
 
 
 @pytest.mark.parametrize('domain', RULES)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 2**32))
 def test_correct_is_definition_2_and_solvable_is_a_goal_state(domain: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -138,7 +139,7 @@ def test_an_impossible_state_is_told_in_words(domain: str, atoms: str, said: str
     assert said in contradiction(domain, init)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 2**32), domain=st.sampled_from(sorted(RULES)))
 def test_a_state_that_can_be_reached_contradicts_nothing(seed: int, domain: str) -> None:
     rng = random.Random(seed)

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
+from support.strategies import examples
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import And, Problem
@@ -34,7 +35,7 @@ def blocks(goal: str, init: str = _BLOCKS, rest: str = '') -> Problem:
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
 @pytest.mark.parametrize('placeholder', [False, True], ids=['identity', 'placeholder'])
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_the_verdict_is_that_of_definition_2(domain: str, placeholder: bool, seed: int) -> None:
     rng = random.Random(seed)
@@ -52,7 +53,7 @@ def test_the_verdict_is_that_of_definition_2(domain: str, placeholder: bool, see
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_names_and_order_do_not_matter(domain: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -64,7 +65,7 @@ def test_names_and_order_do_not_matter(domain: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 2**32))
 def test_a_goal_that_admits_other_states_is_different(domain: str, seed: int) -> None:
     rng = random.Random(seed)

@@ -8,9 +8,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
+from support.strategies import examples
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
@@ -45,7 +46,7 @@ def corrected(problem: Problem, found: Explanation) -> Problem:
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
 @pytest.mark.parametrize('placeholder', [False, True], ids=['identity', 'placeholder'])
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 2**32))
 def test_doing_what_is_said_makes_problems_equivalent(
     domain: str, placeholder: bool, seed: int

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.scripted_answers import ScriptedAnswers
-from support.strategies import SUITE
 
 from safegen_ros.benchmarks.planetarium.requests import (
     RequestOutcome,
@@ -125,7 +124,6 @@ def test_a_request_without_an_observed_world_is_refused() -> None:
         translate(request, ScriptedAnswers('(on b1 b4)'), Sampling(), style=GoalTranslation())
 
 
-@SUITE
 @given(st.text(max_size=200) | st.text('()? bonalwysdet123-\n', max_size=120))
 def test_any_answer_is_a_problem_or_refused(answer: str) -> None:
     with suppress(SafegenError):
@@ -222,6 +220,7 @@ def test_what_an_answer_leaves_out_or_adds_is_a_doubt(
     assert re.search(doubt, '; '.join(found.doubts))
 
 
+@pytest.mark.nightly
 def test_few_right_readings_are_in_doubt_and_most_without_their_rule() -> None:
     blind = (
         'auditor',

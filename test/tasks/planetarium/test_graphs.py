@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
+from support.strategies import examples
 
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import Grounder
@@ -48,7 +49,7 @@ def kinds(rng: random.Random) -> dict[str, str]:
     return {name: rng.choice(['thing', 'thing', 'other']) for name in _NAMES}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 2**32), same=st.booleans())
 def test_all_bijections_are_found(seed: int, same: bool) -> None:
     rng = random.Random(seed)
@@ -70,7 +71,7 @@ def test_all_bijections_are_found(seed: int, same: bool) -> None:
     assert sorted(sorted(names.items()) for names in found) == sorted(key)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32))
 def test_all_embeddings_are_found(seed: int) -> None:
     rng = random.Random(seed)
@@ -141,7 +142,7 @@ def of_all_states(problem: Problem) -> Specification:
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
 @pytest.mark.parametrize('most', [generic.MOST_STATES, 1], ids=['states', 'search'])
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**32))
 def test_every_domain_is_specified_without_rules(domain: str, most: int, seed: int) -> None:
     problem = small.small(random.Random(seed), domain)
@@ -151,7 +152,7 @@ def test_every_domain_is_specified_without_rules(domain: str, most: int, seed: i
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**32), seconds=st.sampled_from([0.0, 0.01, 0.1, 5.0]))
 def test_an_answer_without_rules_is_right_or_unknown(
     domain: str, seed: int, seconds: float
@@ -169,7 +170,7 @@ def test_an_answer_without_rules_is_right_or_unknown(
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(seed=st.integers(0, 2**32))
 def test_exactly_one_atom_of_a_group_is_true_in_every_state(domain: str, seed: int) -> None:
     problem = small.small(random.Random(seed), domain)

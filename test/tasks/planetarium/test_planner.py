@@ -8,9 +8,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
+from support.strategies import examples
 
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
@@ -31,7 +32,7 @@ def blocks(goal: str, rest: str = '') -> Problem:
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 2**32))
 def test_plans_are_proved_and_found_without_search(domain: str, seed: int) -> None:
     problem = small.larger(random.Random(seed), domain)

@@ -8,9 +8,10 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
+from support.strategies import examples
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
@@ -33,7 +34,7 @@ def rules_of(problem: Problem) -> GoalRules | None:
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_goal_states_are_those_that_can_be_reached(domain: str, seed: int) -> None:
     rng = random.Random(seed)
@@ -48,7 +49,7 @@ def test_goal_states_are_those_that_can_be_reached(domain: str, seed: int) -> No
 
 
 @pytest.mark.parametrize('domain', small.DOMAINS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=st.integers(0, 2**32))
 def test_a_plan_leads_to_every_state_that_can_be_reached(domain: str, seed: int) -> None:
     rng = random.Random(seed)

@@ -80,10 +80,11 @@ def test_a_word_that_it_does_not_know_is_named(backend: Backend) -> None:
     ('world', 'text', 'goal'),
     [
         ('blocks', 'Could you please place b5 on top of b3?', '(on b5 b3)'),
-        (
+        pytest.param(
             'blocks',
             'Everything on the table, please.',
             ' '.join(f'(on-table b{n})' for n in range(1, 6)),
+            marks=pytest.mark.nightly,
         ),
         ('ferry', 'Ship c1 to l2 and leave the boat there, at l3.', '(at c1 l2) (at-ferry l3)'),
         ('grippers', 'ball2 belongs in room3', '(at ball2 room3)'),
@@ -107,6 +108,7 @@ def test_a_rule_that_only_a_model_understands_holds(reader: Backend) -> None:
     assert 'At all times, the arm does not hold block b1.' in found.words
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize('rule', ['do not let b1 fall', 'always be gentle with b1'])
 def test_a_rule_without_a_meaning_here_is_never_left_out(rule: str, reader: Backend) -> None:
     request = read_request(f'Put b3 on b2, but {rule}.', start=WORLD)

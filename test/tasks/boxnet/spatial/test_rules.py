@@ -11,8 +11,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.strategies import examples
 
 from safegen_ros.benchmarks.boxnet.spatial import random_state, random_step
 from safegen_ros.datasets.boxnet.draw import tasks
@@ -217,7 +218,7 @@ def oracle(task: SpatialTask, state: State, step: Step) -> bool | None:
 
 
 @given(st.integers(0, 10**9))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_rules_agree_with_an_oracle_of_its_own(seed: int) -> None:
     random = Random(seed)
     size, objects = (random.randint(2, 4), random.randint(2, 4)), random.randint(1, 3)
@@ -233,6 +234,6 @@ def test_the_rules_agree_with_an_oracle_of_its_own(seed: int) -> None:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_any_value_gets_a_verdict(text: str) -> None:
     assert not verify(TASK, json.dumps([{'Robot 0': text}])).verdict.ok

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
@@ -48,7 +48,7 @@ def _equal(name: str, problem: Problem) -> bool:
 
 
 @EVERY
-@settings(strategies.SUITE, max_examples=80)
+@strategies.examples(80)
 @given(strategies.SEEDS)
 def test_any_problem_is_read_back_unchanged(name: str, seed: int) -> None:
     problem = strategies.problem(random.Random(seed))
@@ -171,7 +171,7 @@ def _with_odd_variables(rng: random.Random, formula: Formula) -> Formula:
 
 
 @EVERY
-@settings(strategies.SUITE, max_examples=120)
+@strategies.examples(120)
 @given(strategies.SEEDS)
 def test_odd_names_are_read_back(name: str, seed: int) -> None:
     problem = _odd(random.Random(seed))
@@ -211,7 +211,7 @@ def _mutated(rng: random.Random, text: str) -> str:
 
 
 @EVERY
-@settings(strategies.SUITE, max_examples=120)
+@strategies.examples(120)
 @given(strategies.SEEDS)
 def test_a_spoilt_text_is_refused_at_a_place_in_it_or_says_something_else(
     name: str, seed: int

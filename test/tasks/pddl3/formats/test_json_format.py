@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 from support import strategies, temporal
 
@@ -42,7 +42,7 @@ def test_the_schema_is_a_schema() -> None:
     assert not fits({})
 
 
-@settings(strategies.SUITE, max_examples=80)
+@strategies.examples(80)
 @given(strategies.SEEDS)
 def test_what_is_written_follows_the_schema(seed: int) -> None:
     problem = _problem(random.Random(seed))
@@ -73,7 +73,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(inner)
 
 
-@settings(strategies.SUITE, max_examples=120)
+@strategies.examples(120)
 @given(strategies.SEEDS)
 def test_what_the_schema_refuses_the_reader_refuses(seed: int) -> None:
     rng = random.Random(seed)

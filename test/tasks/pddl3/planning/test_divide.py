@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import exhaustive, strategies
 from support.plans import make_plan
 
@@ -171,7 +171,7 @@ class Saboteur:
         return Plan(tuple(steps))
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_nothing_unsafe_is_returned_whatever_the_planner_of_parts_says(seed: int) -> None:
     rng = random.Random(seed)
@@ -278,7 +278,7 @@ def test_cancelling_ends_it_at_once() -> None:
     assert len(asked) == 1
 
 
-@settings(strategies.SUITE, max_examples=30)
+@strategies.examples(30)
 @given(strategies.SEEDS)
 def test_derived_goals_are_divided_too(seed: int) -> None:
     problem = exhaustive.solvable_problem(3 * seed + 1)  # these have derived predicates

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -140,7 +140,7 @@ def test_what_cannot_be_had_together_is_not_laid_in() -> None:
     assert not any(goal.ready for goal in goal_orders(blocks, budget(), [both])[0])
 
 
-@settings(strategies.SUITE, max_examples=40)
+@strategies.examples(40)
 @given(strategies.SEEDS)
 def test_atoms_that_are_ever_true_together_are_known_to_be(seed: int) -> None:
     rng = random.Random(seed)
@@ -161,7 +161,7 @@ def test_atoms_that_are_ever_true_together_are_known_to_be(seed: int) -> None:
         state = rng.choice(possible).apply(state)
 
 
-@settings(strategies.SUITE, max_examples=40)
+@strategies.examples(40)
 @given(strategies.SEEDS)
 def test_a_plan_over_some_objects_is_a_plan_of_the_whole(seed: int) -> None:
     """In domains whose actions do not range over all objects, as the built-in ones."""

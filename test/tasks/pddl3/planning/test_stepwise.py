@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, RobotError
@@ -91,7 +91,7 @@ def standing_of(problem: Problem, states: list[State]) -> tuple[MonitorSet, int,
     return monitors, standing, table
 
 
-@settings(strategies.SUITE, max_examples=60)
+@strategies.examples(60)
 @given(strategies.SEEDS)
 def test_nothing_inadmissible_is_done_whatever_is_chosen(seed: int) -> None:
     rng = random.Random(seed)

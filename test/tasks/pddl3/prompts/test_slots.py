@@ -8,7 +8,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -45,7 +45,7 @@ def shuffled(rng: random.Random, problem: Problem) -> Problem:
 
 
 @pytest.mark.parametrize('name', kits())
-@settings(strategies.SUITE, max_examples=40)
+@strategies.examples(40)
 @given(strategies.SEEDS)
 def test_renaming_a_problem_does_not_change_it(name: str, seed: int) -> None:
     problem = kits()[name].problem(seed).problem
@@ -57,7 +57,7 @@ def test_renaming_a_problem_does_not_change_it(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(strategies.SUITE, max_examples=150)
+@strategies.examples(150)
 @given(strategies.SEEDS)
 def test_verdicts_stay_the_same(seed: int) -> None:
     rng = random.Random(seed)

@@ -8,9 +8,9 @@ import re
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import strategies
+from support.strategies import examples
 
 from safegen_ros.llm.special_tokens import PLAN, SPECIAL_TOKENS
 from safegen_ros.llm.tokenizers import word_tokenizer
@@ -101,7 +101,7 @@ def test_plans_come_back_from_their_words(name: str) -> None:
     assert read_steps(plan_words(plan)[:-1], arities) is None
 
 
-@settings(strategies.SUITE, max_examples=300)
+@examples(300)
 @given(st.lists(st.sampled_from(['stack', 'pickup', 'wait', 'block1', 'block2', 'safety', ''])))
 def test_any_words_are_a_plan_or_none(words: list[str]) -> None:
     plan = read_steps(words, ARITIES)
