@@ -4,18 +4,25 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from support import strategies
 
 from safegen_ros.errors import PddlError
+from safegen_ros.language import vocabulary
 from safegen_ros.language.english import to_english
 from safegen_ros.language.english_reader import from_english
-from safegen_ros.pddl.model import And, AtomFormula, Constraint, Forall, Formula, Not, Or
+from safegen_ros.language.lexicon import Phrasing, Vocabulary, Wording, lexicon
+from safegen_ros.language.placed import Placed, read_json, read_yaml
+from safegen_ros.pddl.model import And, AtomFormula, Constraint, Domain, Forall, Formula, Not, Or
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task
@@ -322,3 +329,131 @@ def test_what_is_wrong_is_named_with_its_place(old: str, new: str, message: str)
     with pytest.raises(PddlError) as caught:
         from_english(EXAMPLE.replace(old, new, 1), strategies.BLOCKSWORLD, 'p')
     assert re.search(message, str(caught.value)), str(caught.value)
+
+
+DOMAIN = '(define (domain d) (:predicates (stored ?x ?y)) (:action a :effect ()))'
+
+
+@pytest.fixture
+def domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Domain:
+    found = Vocabulary(Wording({}, {}), ('d',), tmp_path / 'lexicon.yaml')
+    monkeypatch.setattr('safegen_ros.language.lexicon._sources', [lambda domain: found])
+    return read_domain(DOMAIN)
+
+
+def test_a_slash_parts_words_of_which_any_is_said(domain: Domain, tmp_path: Path) -> None:
+    text = "ways:\n  stored: ['{0} =be/lie in {1}', {goal: 1, say: ['put/place {0}']}]\n"
+    (tmp_path / 'lexicon.yaml').write_text(text)
+    assert lexicon(domain).ways == (
+        Phrasing('stored', '{0} =be in {1}'),
+        Phrasing('stored', '{0} =lie in {1}'),
+        Phrasing('stored', 'put {0}', goal=1),
+        Phrasing('stored', 'place {0}', goal=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'message'),
+    [
+        ('ways: {stord: [x]}', r":1:8: 'stord' is not a predicate of the domain"),
+        ('wayz: {}', "'wayz' is not a key of a lexicon: did you mean 'ways'"),
+        ('ways: {stored: [{say: [x], agent: first}]}', 'agent must be a whole number'),
+        ('ways: {stored: x}', 'stored must be a list'),
+    ],
+)
+def test_a_wrong_lexicon_is_refused(
+    domain: Domain, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / 'lexicon.yaml').write_text(text)
+    with pytest.raises(PddlError, match=message):
+        lexicon(domain)
+
+
+def test_a_domain_folder_of_an_earlier_release_finds_its_words() -> None:
+    assert vocabulary.Wording is Wording
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.sampled_from(['yes', 'no', '1e3', '~', '0x10', '1:30', '2020-01-01', '\x7f\x85'])
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+
+
+def plain(value: Placed) -> Any:
+    if isinstance(value.value, dict):
+        return {name: plain(inner) for name, inner in value.value.items()}
+    if isinstance(value.value, tuple):
+        return [plain(inner) for inner in value.value]
+    return value.value
+
+
+def same(one: Any, other: Any) -> bool:
+    return json.dumps(one) == json.dumps(other)  # tells 1, 1.0 and True apart
+
+
+@given(VALUES, st.sampled_from([None, 1, '\t']), st.booleans())
+def test_json_means_what_json_loads_reads(value: Any, indent: Any, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assert same(plain(read_json(text, 'x')), json.loads(text))
+
+
+@given(st.text(alphabet='[]{},:"\\ \n\t01.eE+-anultrfsi\u00e9', max_size=12))
+def test_json_is_refused_where_json_loads_refuses(text: str) -> None:
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        with pytest.raises(PddlError):
+            read_json(text, 'x')
+        return
+    if not ('NaN' in text or 'Infinity' in text or _twice(text)):
+        assert same(plain(read_json(text, 'x')), expected)
+
+
+def _twice(text: str) -> bool:
+    found: list[bool] = []
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found.append(len(dict(pairs)) < len(pairs))
+        return dict(pairs)
+
+    json.loads(text, object_pairs_hook=members)
+    return any(found)
+
+
+def test_a_value_of_json_knows_its_place_and_that_of_its_name() -> None:
+    top = read_json('{\n  "a": [1,\n 2]}', 'x.json')
+    assert isinstance(top.value, dict)
+    inner = top.value['a']
+    assert (inner.place, inner.key) == ((2, 8), (2, 3))
+    assert [each.place for each in inner.items('a')] == [(2, 9), (3, 2)]
+
+
+@pytest.mark.parametrize(
+    ('text', 'place', 'message'),
+    [
+        ('a: 1\na: 2', (2, 1), "'a' stands here twice"),
+        ('a: &x 1\nb: *x', (2, 4), 'an alias'),
+        ('1: 2', (1, 1), 'a key that is not a text'),
+        ('yes: 2', (1, 1), 'a key that is not a text'),
+        ('a: 2020-13-45', (1, 4), 'a value that cannot be read'),
+        ('a: .inf', (1, 4), 'a number that is too large'),
+        ('a: !!python/name:os.system', (1, 4), 'could not determine'),
+        ('a: [1', (1, 6), 'expected'),
+        ('', (1, 1), 'the file is empty'),
+        ('[' * 20, (1, 13), 'too deeply nested'),
+    ],
+)
+def test_yaml_without_its_traps(text: str, place: tuple[int, int], message: str) -> None:
+    with pytest.raises(PddlError, match=message) as caught:
+        read_yaml(text, 'x.yaml')
+    assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize('text', ['a: "b\\e[2J"', '"a\\u202e": b', 'a: ["b\\0"]', 'a: "\\ud800"'])
+def test_yaml_hides_no_character_behind_an_escape(text: str) -> None:
+    with pytest.raises(PddlError, match=r'x\.yaml:1:\d+: the character U\+'):
+        read_yaml(text, 'x.yaml')

@@ -191,12 +191,6 @@ def test_a_server_that_is_down() -> None:
     assert 'start it, or fix its address' in message
 
 
-def test_a_name_that_nobody_knows() -> None:
-    with closing(OpenAIBackend('http://nowhere.invalid/v1', MODEL, retry=QUICK)) as backend:
-        message = failure(backend, replace(DRAWN, time_limit_s=SLACK_S))
-    assert 'cannot be reached' in message or 'did not finish' in message
-
-
 @pytest.mark.parametrize('status', [429, 500, 502, 503, 504])
 def test_a_busy_or_failing_server_is_asked_again(
     server: ModelServer, backend: OpenAIBackend, status: int
@@ -292,12 +286,6 @@ def test_a_sample_need_not_wait_for_the_others(server: ModelServer, backend: Ope
     with closing(backend.samples(MESSAGES, 2, DRAWN)) as samples:
         assert next(samples).text == 'pick'
     server.wait('closed', 1)
-
-
-def test_a_batch_of_a_server_that_does_not_count_tokens() -> None:
-    with ModelServer(refuse=['stream_options']) as server, opened(server) as backend:
-        answers = backend.generate_batch([MESSAGES] * 6, DRAWN)
-    assert [c.text for c in answers] == [' '.join(words(MESSAGES, 1.0, 5 + i)) for i in range(6)]
 
 
 @pytest.mark.parametrize('how', ['ignore', 'refuse'])

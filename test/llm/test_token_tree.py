@@ -18,12 +18,17 @@ from support import llm_small
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
     MistralConfig,
     MistralForCausalLM,
     Qwen3Config,
     Qwen3ForCausalLM,
 )
 
+from safegen_ros.llm.decoding.preallocated_cache import PreallocatedLayer, preallocated_cache
 from safegen_ros.llm.decoding.token_tree import ROOT, CachedTokenTree, TokenTree, tree_class
 from safegen_ros.llm.special_tokens import BOS, EOS, PLAN, SPECIAL_TOKENS
 
@@ -74,18 +79,6 @@ def test_what_is_cached_is_what_is_computed_anew(model: Any) -> None:
         assert max(trees[0].length(n) for n in known) > 9
         trees[0].keep([])
         assert trees[0]._cache.get_seq_length() == len(prompt)
-
-
-def test_a_path_has_the_probability_that_the_model_gives_it() -> None:
-    model, prompt, path = llm_small.model(60), [3, 1, 4], [1, 5, 9, 2]
-    with torch.inference_mode():
-        logits = model(torch.tensor([prompt + path])).logits[0].log_softmax(-1)
-        tree = CachedTokenTree(model, prompt)
-        nodes = [ROOT, *tree.grow([ROOT, 1, 2, 3], path)]
-        expected = [
-            float(logits[len(prompt) - 1 + place, token]) for place, token in enumerate(path)
-        ]
-        assert tree.logprobs(nodes[:-1], path) == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_fast_way_is_taken_where_it_is_right() -> None:
@@ -155,3 +148,83 @@ def test_words_between_blanks_have_a_token_each() -> None:
     found = blank_tokenizer(['on n12 [1,2] -> b', 'B on'], 16)
     assert found.tokenize('B on [1,2] -> n12') == ['B', 'on', '[1,2]', '->', 'n12']
     assert found.convert_tokens_to_ids('b') != found.convert_tokens_to_ids('B')
+
+
+def with_room() -> list[tuple[Any, int]]:
+    """Models with the number of their layers that get room."""
+    torch.manual_seed(0)
+    mixed = ['full_attention', 'sliding_attention']
+    return [
+        (llm_small.model(60), 2),
+        (LlamaForCausalLM(LlamaConfig(**SMALL)), 2),
+        (Qwen3ForCausalLM(Qwen3Config(**SMALL)), 2),
+        (
+            Qwen3ForCausalLM(
+                Qwen3Config(**SMALL, use_sliding_window=True, sliding_window=9, layer_types=mixed)
+            ),
+            1,
+        ),
+        (MistralForCausalLM(MistralConfig(**SMALL, sliding_window=None)), 2),
+        (
+            GPT2LMHeadModel(
+                GPT2Config(vocab_size=60, n_embd=32, n_layer=2, n_head=4, n_positions=200)
+            ),
+            2,
+        ),
+    ]
+
+
+@pytest.mark.parametrize(('model', 'count'), with_room(), ids=lambda each: type(each).__name__)
+def test_it_changes_no_token(model: Any, count: int) -> None:
+    ids = torch.randint(60, (3, 11), generator=torch.Generator().manual_seed(1))
+    mask = torch.ones_like(ids)
+    mask[0, :4] = 0  # padding, as of a batch
+
+    def written(**cache: Any) -> list[list[int]]:
+        torch.manual_seed(5)
+        with torch.inference_mode():
+            found: list[list[int]] = model.eval().generate(
+                input_ids=ids, attention_mask=mask, max_new_tokens=70, pad_token_id=0,
+                eos_token_id=[], do_sample=True, **cache,
+            ).tolist()  # fmt: skip
+        return found
+
+    cache = preallocated_cache(model)
+    assert cache is not None
+    assert sum(isinstance(layer, PreallocatedLayer) for layer in cache.layers) == count
+    assert written(past_key_values=cache) == written()
+
+
+def test_tokens_are_put_where_there_is_room() -> None:
+    layer, one = PreallocatedLayer(), torch.ones(2, 3, 1, 4)
+    places = set()
+    for _ in range(300):
+        keys, values = layer.update(one, 2 * one)
+        places.add(keys.data_ptr())
+    assert keys.shape == (2, 3, 300, 4)
+    assert layer.get_seq_length() == 300
+    assert bool((keys == 1).all() and (values == 2).all())
+    assert len(places) < 8  # and not 300
+
+
+def test_what_others_put_in_its_place_is_what_goes_on() -> None:
+    layer, rows = PreallocatedLayer(), torch.arange(2.0).expand(1, 1, 4, 2).permute(3, 1, 2, 0)
+    layer.update(rows, rows)
+    layer.reorder_cache(torch.tensor([1, 1]))
+    layer.crop(-2)
+    keys, _ = layer.update(7 * torch.ones(2, 1, 1, 1), torch.ones(2, 1, 1, 1))
+    assert keys.flatten(1).tolist() == [[1.0, 1.0, 7.0]] * 2
+
+
+@pytest.mark.parametrize(
+    'model',
+    [
+        MambaForCausalLM(
+            MambaConfig(vocab_size=60, hidden_size=16, num_hidden_layers=1, state_size=4)
+        ),
+        MistralForCausalLM(MistralConfig(**SMALL, sliding_window=9)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_models_that_gain_nothing_keep_the_cache_that_they_have(model: Any) -> None:
+    assert preallocated_cache(model) is None

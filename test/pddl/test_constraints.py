@@ -160,13 +160,6 @@ def test_the_cure_says_what_was_meant(text: str, cure: str) -> None:
     assert cure in caught.value.cure
 
 
-def test_a_second_section_is_refused() -> None:
-    section = '(:constraints (always (open)))'
-    with pytest.raises(PddlError, match='a second :constraints section') as caught:
-        read_problem(_text(f'{section}\n{section}'), DEPOT)
-    assert (caught.value.line, caught.value.column) == (6, 1)
-
-
 def test_every_bad_constraint_is_told() -> None:
     with pytest.raises(PddlError) as caught:
         _read('(and (allways (open)) (forall (?t - truck) (and (at ?t p) (within x (open)))))')

@@ -94,16 +94,6 @@ def test_it_waits_for_timed_literals(close: int, solvable: bool) -> None:
             _solve(problem)
 
 
-@INSTALLED
-def test_the_route_is_named() -> None:
-    problem = _towers(5)
-    solution = solve(problem, route='kairos')
-    assert (solution.route, solution.optimal) == (KAIROS, False)
-    assert verify(problem, solution.plan).ok
-    assert 0 < solution.seconds < PATIENCE_S
-    assert solution.expanded > 0
-
-
 def _lamp(constraint: str) -> Problem:
     domain = read_domain(
         """(define (domain lamp) (:predicates (lit) (seen))
@@ -242,12 +232,6 @@ def test_steps_overlap_where_they_must() -> None:
         assert len(solution.plan.times) == len(solution.plan) == 3
         assert verify(problem, solution.plan).ok
         assert str(rank(problem, solution.plan)) == 'minimize (total-time) = 8'
-
-
-@INSTALLED
-def test_there_is_no_time_for_three() -> None:
-    with pytest.raises(SearchLimit, match='found no plan of problem p and no proof'):
-        solve(_crew('a b c', 'm'))
 
 
 def _tanks() -> Problem:

@@ -4,31 +4,41 @@
 
 from __future__ import annotations
 
+import heapq
 import random
 import time
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from support import exhaustive, strategies
+from support.breadth_first import solve as shortest
 from support.plans import make_plan
 
-from safegen_ros.errors import Canceled
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Or, Problem
+from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search import solve as module
 from safegen_ros.search.budget import (
     FAST_DOWNWARD,
     IN_PROCESS,
+    KAIROS,
     Budget,
     SearchLimit,
     Solution,
     Unsolvable,
 )
-from safegen_ros.search.fast_downward import fast_downward_available
+from safegen_ros.search.costs import NoStepCosts, StepCosts, shortest_is_best
+from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
+from safegen_ros.search.in_process import canonical_plan, solve_in_process
+from safegen_ros.search.kairos import kairos_available
 from safegen_ros.search.solve import Route, solve
-from safegen_ros.verify.validator import verify
+from safegen_ros.verify.cost import rank
+from safegen_ros.verify.validator import Validator, verify
 
 ROUTES: tuple[Route, ...] = ('auto', 'in-process', 'fast-downward')
 PLAN = make_plan([('pickup', 'b1')])
@@ -177,3 +187,249 @@ def test_the_routes_agree(seed: int) -> None:
             assert verify(problem, solution.plan).ok
             lengths.add(len(solution.plan))
     assert len(lengths) == 1
+
+
+BOTH = pytest.mark.skipif(
+    not (fast_downward_available() and kairos_available()),
+    reason="Fast Downward or Kairos is not installed: pip install 'safegen_ros[proof]'",
+)
+
+DOMAIN = """(define (domain roads)
+  (:types place)
+  (:predicates (at ?p - place) (road ?a ?b - place))
+  (:functions (length ?a ?b - place) (driven) (tolls) (total-cost))
+  (:action go :parameters (?a ?b - place) :precondition (and (at ?a) (road ?a ?b))
+    :effect (and (not (at ?a)) (at ?b) (increase (driven) (length ?a ?b)) (increase (tolls) 1)
+      {effects})))"""
+
+
+def _roads(
+    lengths: dict[tuple[str, str], str], goal: str, metric: str, effects: str = ''
+) -> Problem:
+    places = sorted({place for road in lengths for place in road})
+    facts = ' '.join(
+        f'(road {a} {b}) (= (length {a} {b}) {length})' for (a, b), length in lengths.items()
+    )
+    text = f"""(define (problem p) (:domain roads) (:objects {' '.join(places)} - place)
+      (:init (at {places[0]}) (= (driven) 0) (= (tolls) 0) (= (total-cost) 0) {facts})
+      (:goal (at {goal})) {metric})"""
+    return read_problem(text, read_domain(DOMAIN.format(effects=effects)))
+
+
+TRIANGLE = {('a', 'c'): '2.5', ('a', 'b'): '1', ('b', 'c'): '0.7'}
+
+
+@pytest.mark.parametrize(
+    ('metric', 'effects', 'value', 'route', 'steps'),
+    [
+        ('', '', None, IN_PROCESS, 1),
+        ('(:metric minimize (total-time))', '', '1', IN_PROCESS, 1),
+        ('(:metric minimize (* 2 (tolls)))', '', '2', IN_PROCESS, 1),
+        ('(:metric minimize (driven))', '', '1.7', FAST_DOWNWARD, 2),
+        ('(:metric minimize (+ (driven) (tolls) 3))', '', '6.5', FAST_DOWNWARD, 1),
+        ('(:metric minimize (- (* 3 (driven)) (/ (driven) 2)))', '', '4.25', FAST_DOWNWARD, 2),
+        ('(:metric maximize (- 0 (driven)))', '', '-1.7', FAST_DOWNWARD, 2),
+        ('(:metric minimize (total-cost))', '(when (road ?b ?a) (increase (total-cost) 5))', '0',
+         KAIROS, 1),
+    ],
+)  # fmt: skip
+@BOTH
+def test_the_best_plan_by_the_metric_is_found_and_proved(
+    metric: str, effects: str, value: str | None, route: str, steps: int
+) -> None:
+    problem = _roads(TRIANGLE, 'c', metric, effects)
+    found = solve(problem, optimal=True)
+    assert (found.route, found.optimal, len(found.plan)) == (route, True, steps)
+    ranking = rank(problem, found.plan)
+    assert (None if ranking is None else str(ranking).split()[-1]) == value
+
+
+@BOTH
+@pytest.mark.parametrize('route', ['in-process', 'fast-downward', 'kairos'])
+def test_random_roads_are_as_short_as_can_be(route: Route) -> None:
+    for seed in range(4):
+        rng = random.Random(seed)
+        names = [f'p{place}' for place in range(9)]
+        lengths = {
+            (a, b): rng.randint(0, 90) for a in names for b in rng.sample(names, 3) if a != b
+        }
+        written = {road: f'{length / 10}' for road, length in lengths.items()}
+        goal = _farthest(lengths)
+        problem = _roads(written, goal[1], '(:metric minimize (driven))')
+        found = solve(problem, route=route, optimal=True)
+        ranking = rank(problem, found.plan)
+        assert ranking is not None
+        assert found.optimal
+        assert ranking.value is not None
+        assert float(ranking.value) * 10 == pytest.approx(goal[0])
+
+
+def _farthest(lengths: dict[tuple[str, str], int]) -> tuple[int, str]:
+    """The place that is farthest from the first one, behind its distance (Dijkstra)."""
+    queue, known = [(0, 'p0')], dict[str, int]()
+    while queue:
+        distance, place = heapq.heappop(queue)
+        if known.setdefault(place, distance) == distance:
+            for (a, b), length in lengths.items():
+                if a == place and b not in known:
+                    heapq.heappush(queue, (distance + length, b))
+    return max((distance, place) for place, distance in known.items())
+
+
+def test_our_own_search_says_where_its_plan_is_not_the_best() -> None:
+    problem = _roads(TRIANGLE, 'c', '(:metric maximize (driven))')
+    found = solve(problem, route='in-process', optimal=True)
+    assert not found.optimal
+    assert len(found.plan) == len(shortest(problem))
+
+
+@pytest.mark.parametrize(
+    ('metric', 'effects'),
+    [
+        ('maximize (driven)', ''),
+        ('minimize (* (driven) (tolls))', ''),
+        ('minimize (/ 1 (driven))', ''),
+        ('minimize (total-cost)', '(increase (total-cost) (driven))'),
+        ('minimize (total-cost)', '(increase (total-cost) (length ?b ?a))'),
+        ('minimize (total-cost)', '(when (road ?b ?a) (increase (total-cost) 1))'),
+        ('minimize (total-cost)', '(assign (total-cost) 1)'),
+        ('minimize (total-cost)', '(increase (total-cost) 2000000)'),
+    ],
+)
+def test_a_metric_that_is_no_sum_over_the_steps_is_refused(metric: str, effects: str) -> None:
+    problem = _roads(TRIANGLE, 'c', f'(:metric {metric})', effects)
+    assert not shortest_is_best(problem) or '2000000' in effects
+    with pytest.raises(
+        NoStepCosts, match=r'not a sum of fixed costs of the steps.* --route kairos'
+    ):
+        StepCosts(problem).whole([Step('go', ('a', 'c'))])
+    if fast_downward_available():
+        with pytest.raises(NoStepCosts):
+            solve(problem, route='fast-downward', optimal=True)
+        assert not solve(problem, route='fast-downward').optimal
+
+
+ROVER = """(define (domain rover) (:types place)
+  (:predicates (at ?p - place) (road ?a ?b - place) (dock ?p - place) (seen ?p - place))
+  (:functions (battery) (length ?a ?b - place) (total-cost) (tolls) (fee ?p - place))
+  (:action drive :parameters (?a ?b - place)
+    :precondition (and (at ?a) (road ?a ?b) (>= (battery) (length ?a ?b)))
+    :effect (and (not (at ?a)) (at ?b) (decrease (battery) (length ?a ?b))
+      (increase (total-cost) (length ?a ?b)) (increase (tolls) (fee ?b))))
+  (:action charge :parameters (?p - place) :precondition (and (at ?p) (dock ?p))
+    :effect (and (assign (battery) 10) (increase (total-cost) 0.5)))
+  (:action look :parameters (?p - place) :precondition (at ?p) :effect (seen ?p)))"""
+
+
+def _rover(goal: str = '(seen c)', metric: str = '', constraint: str = '(and)') -> Problem:
+    text = f"""(define (problem r) (:domain rover) (:objects a b c d - place)
+      (:init (at a) (dock b) (= (battery) 6) (= (total-cost) 0)
+        (= (fee a) 0) (= (fee b) 3) (= (fee c) 0) (= (fee d) 0)
+        (= (tolls) 0)
+        (road a b) (road b a) (= (length a b) 4) (= (length b a) 4)
+        (road b c) (road c b) (= (length b c) 4) (= (length c b) 4)
+        (road a d) (= (length a d) 1) (road d c) (= (length d c) 8.5))
+      (:goal {goal}) (:constraints {constraint}) {metric})"""
+    return read_problem(text, read_domain(ROVER))
+
+
+def _solve(problem: Problem, optimal: bool = True) -> Solution:
+    return solve_in_process(problem, Budget(20.0, 500.0), optimal=optimal)
+
+
+@pytest.mark.parametrize('optimal', [False, True])
+def test_a_plan_charges_where_it_has_to(optimal: bool) -> None:
+    found = _solve(_rover(), optimal)
+    assert str(found.plan).splitlines() == [
+        '(drive a b)', '(charge b)', '(drive b c)', '(look c)',
+    ]  # fmt: skip
+    assert found.optimal is optimal
+
+
+@pytest.mark.parametrize(
+    ('metric', 'value'),
+    [
+        ('minimize (total-cost)', '8.5'), ('minimize (tolls)', '3'), ('minimize (total-time)', '4'),
+        ('minimize (+ (total-cost) (* 2 (tolls)))', '14.5'),
+        ('minimize (- (/ (total-cost) 2) -1)', '5.25'),
+    ],
+)  # fmt: skip
+def test_the_best_plan_by_a_metric(metric: str, value: str) -> None:
+    problem = _rover(metric=f'(:metric {metric})')
+    found = _solve(problem)
+    assert found.optimal
+    assert str(rank(problem, found.plan)) == f'{metric} = {value}'
+
+
+@pytest.mark.parametrize(
+    'metric',
+    [
+        'maximize (total-cost)', 'minimize (battery)', 'minimize (* (tolls) (tolls))',
+        'maximize (total-time)',
+    ],
+)  # fmt: skip
+def test_a_metric_that_is_no_sum_of_costs_leaves_the_fewest_steps(metric: str) -> None:
+    found = _solve(_rover(metric=f'(:metric {metric})'))
+    assert (len(found.plan), found.optimal) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ('goal', 'constraint'),
+    [
+        ('(seen c)', '(always (>= (battery) 3))'),
+        ('(and (seen c) (> (battery) 10))', '(and)'),
+        ('(and (seen c) (at d))', '(always (<= (total-cost) 9))'),
+    ],
+)
+def test_no_plan_is_proved_where_all_situations_were_looked_at(goal: str, constraint: str) -> None:
+    for optimal in (False, True):
+        with pytest.raises(Unsolvable):
+            _solve(_rover(goal, constraint=constraint), optimal)
+
+
+def test_endless_numbers_prove_nothing() -> None:
+    domain = read_domain(
+        '(define (domain d) (:predicates (p)) (:functions (x))'
+        '(:action up :parameters () :effect (and (increase (x) 2))))'
+    )
+    problem = read_problem(
+        '(define (problem x) (:domain d) (:init (= (x) 0)) (:goal (= (x) 7)))', domain
+    )
+    with pytest.raises(SearchLimit):
+        solve_in_process(problem, Budget(0.3, 500.0))
+
+
+def test_searches_that_do_not_know_numbers_say_so() -> None:
+    for search in (canonical_plan, solve_with_fast_downward):
+        with pytest.raises(SafegenError, match=r'does not know numbers.*battery') as caught:
+            search(_rover(), Budget(5.0, 500.0))
+        assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+@strategies.examples(12)
+@given(strategies.SEEDS)
+def test_no_short_plan_is_missed(seed: int) -> None:
+    """Against every plan of up to three steps, judged by the validator."""
+    problem = strategies.toggles(random.Random(seed), derived=bool(seed % 2), numbers=True)
+    validator = Validator(problem)
+    steps = [action.step for action in Grounder(problem).all_actions()]
+    shortest = next(
+        (
+            length
+            for length in range(4)
+            if len(steps) ** length <= 3_000
+            for plan in product(steps, repeat=length)
+            if validator.verify(Plan(plan)).ok
+        ),
+        None,
+    )
+    for optimal in (False, True):
+        try:
+            found = solve_in_process(problem, Budget(1.0, 200.0), optimal=optimal)
+        except Unsolvable:
+            assert shortest is None
+        except SearchLimit:
+            assert shortest is None or not optimal
+        else:
+            assert validator.verify(found.plan).ok
+            assert not optimal or shortest is None or len(found.plan) == shortest

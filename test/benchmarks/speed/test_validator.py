@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
 from safegen_ros.benchmarks.measurement import silent
@@ -13,7 +11,6 @@ from safegen_ros.benchmarks.speed import corpus, validator
 from safegen_ros.benchmarks.speed.corpus import Case, draw_cases
 from safegen_ros.benchmarks.speed.validator import measure
 from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator, verify
 
@@ -34,13 +31,6 @@ def test_the_corpus_has_all_domains_and_all_kinds_of_plans(cases: list[Case]) ->
     assert not any(verify(case.problem, case.plans[1]).ok for case in cases)
 
 
-def test_the_texts_of_a_case_are_its_problem(cases: list[Case]) -> None:
-    for case in cases:
-        task = load_task(case.problem_text, case.domain_text)
-        assert task.problem.constraints == case.problem.constraints
-        assert task.problem.init == case.problem.init
-
-
 def test_plans_that_drain_a_battery_succeed_and_fail_by_it(cases: list[Case]) -> None:
     drained = [corpus.with_numbers(case) for case in cases]
     reasons = [verify(case.problem, plan).reason for case in drained for plan in case.plans]
@@ -51,13 +41,6 @@ def test_plans_that_drain_a_battery_succeed_and_fail_by_it(cases: list[Case]) ->
 def test_a_seed_gives_the_same_corpus(cases: list[Case]) -> None:
     assert draw_cases(1, 6, 3, silent) == draw_cases(1, 6, 3, silent)
     assert draw_cases(1, 6, 4, silent)[0].plans != draw_cases(1, 6, 3, silent)[0].plans
-
-
-def test_without_unified_planning_the_figure_is_missing_and_not_made_up(
-    cases: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(validator, 'find_spec', lambda name: None)
-    assert validator.up_seconds(cases, silent) is None
 
 
 def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,13 +59,6 @@ def test_memory_that_is_kept_shows(cases: list[Case], monkeypatch: pytest.Monkey
     assert flat is not None
     assert leak is not None
     assert 4_500 < leak - flat < 7_000
-
-
-def test_the_long_plan_is_as_long_as_it_says() -> None:
-    problem, plan = corpus.large_task(Random(0))
-    verdict = load_task(problem).verify(plan)
-    assert (verdict.category, verdict.plan_length) == (Category.SUCCESS, corpus.LARGE_STEPS)
-    assert len(load_task(problem).problem.objects) == corpus.LARGE_BLOCKS
 
 
 @pytest.mark.nightly

@@ -5,17 +5,27 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from support.strategies import one_in
 
 from safegen_ros.benchmarks.measurement import silent
 from safegen_ros.datasets.builder import WORK
 from safegen_ros.datasets.files import DatasetError, RecipeError
 from safegen_ros.datasets.planetarium.build import build, check, load_statistics
-from safegen_ros.datasets.planetarium.pairs import ABSTRACTIONS, read_pairs
+from safegen_ros.datasets.planetarium.layouts import LayoutTask, partitions, space_of, tasks_of
+from safegen_ros.datasets.planetarium.pairs import (
+    ABSTRACTIONS,
+    Pair,
+    kits,
+    make_pairs,
+    read_pairs,
+    size_bin,
+)
 from safegen_ros.datasets.planetarium.recipe import (
     PAPER,
     SPLITS,
@@ -27,6 +37,10 @@ from safegen_ros.datasets.planetarium.recipe import (
 )
 from safegen_ros.datasets.workers import HERE, Workers
 from safegen_ros.paths import data_path
+from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.reader import read_problem
+from safegen_ros.tasks.planetarium.domains import planetarium_domain
+from safegen_ros.tasks.planetarium.planner import find_plan
 
 SMALL = PlanetariumRecipe(
     pairs={
@@ -99,21 +113,6 @@ def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(
     assert contents(out) == contents(built)
 
 
-def test_a_damaged_block_is_made_again(built: Path, tmp_path: Path) -> None:
-    class PowerCut(Exception):
-        pass
-
-    def cut(stage: str, done: int, total: int) -> None:
-        raise PowerCut
-
-    with pytest.raises(PowerCut):
-        build(tmp_path / 'out', SMALL, HERE, cut)
-    (block,) = (tmp_path / 'out' / WORK).rglob('*.jsonl')
-    block.write_bytes(block.read_bytes().replace(b'b1', b'b2', 1))
-    assert build(tmp_path / 'out', SMALL, HERE, silent)
-    assert contents(tmp_path / 'out') == contents(built)
-
-
 @pytest.mark.parametrize(
     ('old', 'new', 'said'),
     [
@@ -145,14 +144,6 @@ def test_check_finds_rows_that_are_wrong(
     (out / 'manifest.json').write_text(json.dumps(manifest))
     with pytest.raises(DatasetError, match=said):
         check(out, HERE, silent)
-
-
-def test_a_folder_of_something_else_is_left_alone(built: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match='another recipe'):
-        build(built, scaled(SMALL, 20), HERE, silent)
-    (tmp_path / 'thesis.tex').write_text('x')
-    with pytest.raises(DatasetError, match='holds other things'):
-        build(tmp_path, SMALL, HERE, silent)
 
 
 def test_the_shipped_recipe_asks_for_the_rows_of_the_paper() -> None:
@@ -199,3 +190,90 @@ def test_a_recipe_that_asks_for_too_much_says_how_much_there_is() -> None:
     pairs = {'floor-tile': {'train': 0, 'test': 30_000}}
     with pytest.raises(RecipeError, match=r'there are only 25,7\d\d'):
         plan_items(PlanetariumRecipe(pairs=pairs), 'test')
+
+
+TASKS = [task for kit in kits().values() for task in tasks_of(kit)]
+
+
+def task_named(domain: str, name: str) -> LayoutTask:
+    (found,) = (task for task in TASKS if (task.domain, task.name) == (domain, name))
+    return found
+
+
+def problem_of(pair: Pair) -> Problem:
+    return read_problem(pair.problem, planetarium_domain(pair.domain))
+
+
+def some(task: LayoutTask, seed: int = 0) -> list[Pair]:
+    """The rows of a problem of a task, of the smaller ones."""
+    size = len(space_of(kits()[task.domain], task.start, task.goal))
+    number = random.Random(seed).randrange(min(size, 40))
+    return make_pairs(task, number, 4, False, 0)
+
+
+def test_the_tasks_are_all_that_make_sense_and_the_test_split_is_the_papers() -> None:
+    assert {d: sum(task.domain == d for task in TASKS) for d in kits()} == {
+        'blocksworld': 38,
+        'gripper': 32,
+        'floor-tile': 11,
+    }
+    held_out = {task.name for task in TASKS if task.split == 'test' and task.domain != 'floor-tile'}
+    assert {'swap_to_swap', 'invert_to_invert', 'juggle_to_juggle'} <= held_out
+    assert {name.partition('_to_')[2] for name in held_out} == {
+        'swap', 'invert', 'juggle', 'drop_and_pickup', 'focus_min',
+    }  # fmt: skip
+    assert all(task.split == 'test' for task in TASKS if task.domain == 'floor-tile')
+
+
+@pytest.mark.parametrize('task', one_in(4, TASKS), ids=lambda task: f'{task.domain}-{task.name}')
+def test_every_task_has_problems_with_a_plan(task: LayoutTask) -> None:
+    pairs = some(task)
+    assert len(pairs) == len(task.abstractions)
+    problem = problem_of(pairs[0])
+    find_plan(problem)
+    for pair in pairs:
+        assert pair.problem == pairs[0].problem
+        assert pair.placeholder == (task.placeholders and pair.abstraction != ABSTRACTIONS[0])
+
+
+def test_descriptions_are_those_that_a_second_reader_has_read() -> None:
+    """It shared only the words with the writer, and read each as a problem equivalent to its own.
+
+    Who changes a description reads it, and then changes the digest.
+    """
+    found = sha256()
+    for task in TASKS:
+        size = len(space_of(kits()[task.domain], task.start, task.goal))
+        for number in (0, size // 3, size - 1):
+            for shuffled in (False, True):
+                for pair in make_pairs(task, number, 4, shuffled, 0):
+                    found.update(pair.to_line().encode())
+    digest = '203426d0ffbb675ba9055d5864c1fc5190fbede0d6e8cadef20f9b0269809141'
+    assert found.hexdigest() == digest
+
+
+def test_explicit_descriptions_can_be_in_any_order() -> None:
+    task = task_named('gripper', 'n_room_distributed_to_n_room_distributed')
+    plain, mixed = (make_pairs(task, 30_000, 1, shuffled, 0)[0] for shuffled in (False, True))
+    assert sorted(plain.text) == sorted(mixed.text)
+    assert plain.text != mixed.text
+    assert make_pairs(task, 30_000, 1, True, 1)[0].text != mixed.text
+
+
+def test_problems_of_a_task_are_numbered_without_repetition() -> None:
+    for domain, name in (('blocksworld', 'staircase_to_towers'), ('gripper', 'holding_to_holding')):
+        task = task_named(domain, name)
+        space = space_of(kits()[domain], task.start, task.goal)
+        found = {space.problem(number) for number in range(len(space))}
+        assert len(found) == len(space)
+
+
+def test_partitions_are_those_that_there_are() -> None:
+    assert partitions(5, 3) == ((5,), (1, 4), (1, 1, 3), (1, 2, 2), (2, 3))
+    assert len(partitions(20, 20)) == 627
+    assert partitions(5, 3, 2) == ((5,), (2, 3))
+
+
+def test_sizes_are_those_of_the_paper() -> None:
+    sizes = [size_bin(count) for count in (1, 20, 21, 60, 61, 80, 81, 900)]
+    assert sizes == ['1-20', '1-20', '21-40', '41-60', '61-80', '61-80', '>80', '>80']

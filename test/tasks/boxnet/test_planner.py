@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -11,28 +13,46 @@ from random import Random
 import pytest
 from support.boxnet_planner import (
     ChoosingPlanner,
+    HeldPlanner,
     ScriptedPlanner,
     as_text,
     observations,
     random_moves,
+    untrained_boxnet,
 )
 
 from safegen_ros.datasets.boxnet.draw import GRID, MOVED_POINTS, RANDOM_ROBOTS, UNSOLVABLE, tasks
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.backend import Sampling
+from safegen_ros.llm.backend import Message, Sampling, never
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.paths import data_path
+from safegen_ros.tasks.boxnet import beam
 from safegen_ros.tasks.boxnet.answers import REFUSAL
+from safegen_ros.tasks.boxnet.beam import MoveBeam
+from safegen_ros.tasks.boxnet.decoding_mask import MaskedPlan, MoveMask
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State, Task, plan_json, step_json
-from safegen_ros.tasks.boxnet.planner import CHOICE, FILTER, NEXT, PlannerOptions, plan_with_model
+from safegen_ros.tasks.boxnet.planner import (
+    BEAM,
+    CHOICE,
+    FILTER,
+    FULL,
+    HELD,
+    NEXT,
+    PlannerOptions,
+    plan_with_model,
+)
 from safegen_ros.tasks.boxnet.prompts import (
     EXAMPLE,
     EXAMPLE_PLAN,
     answer_text,
     full_prompt,
     step_prompt,
+    style_of,
 )
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
-from safegen_ros.tasks.boxnet.verifier import judge, verify
+from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify, verify_step
+from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json, answer_words, map_words
 from safegen_ros.verdict import Category
 
 PLAN = verify(EXAMPLE, EXAMPLE_PLAN).plan
@@ -234,3 +254,162 @@ def test_objects_that_wait_for_each_other_in_a_ring_make_room() -> None:
 def test_there_is_no_plan_where_there_is_none() -> None:
     alone = next(tasks((3, 3), 2, 'steady', variant=UNSOLVABLE))
     assert steady_plan(alone, alone.start) is None
+
+
+MODEL = data_path('models/safegen-boxnet-mini')
+STEADY = steady_plan(EXAMPLE, EXAMPLE.start)
+
+
+@pytest.fixture(scope='module')
+def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TransformersBackend]:
+    """The network before training."""
+    folder = untrained_boxnet(tmp_path_factory.mktemp('models'))
+    with closing(TransformersBackend(folder)) as found:
+        yield found
+
+
+def asked(state: State) -> list[Message]:
+    return [{'role': 'user', 'content': str(state)}]
+
+
+def test_a_greedy_search_follows_the_model() -> None:
+    assert STEADY is not None
+    said = ' '.join(answer_words(EXAMPLE, EXAMPLE.start, STEADY))
+    known = HeldPlanner(lambda messages, sampling: said)
+    beam = MoveBeam(MoveMask(EXAMPLE), known.scores, asked, whole=True, most_steps=20)
+    found = beam.search(1, never)
+    assert found is not None
+    assert [set(step) for step in found] == [set(step) for step in STEADY]
+
+
+@pytest.mark.parametrize('whole', [True, False])
+def test_a_search_without_a_guess_finds_plans_or_none(whole: bool) -> None:
+    def even(
+        messages: object, written: object, choices: Sequence[object], cancelled: object
+    ) -> tuple[list[float], float]:
+        return [-1.0] * len(choices), -1.0
+
+    task = next(tasks((2, 2), 1, 'beam'))
+    found = MoveBeam(MoveMask(task), even, asked, whole=whole, most_steps=9).search(60, never)
+    assert found is not None
+    judged = judge(task, found)
+    assert judged.verdict.ok
+    assert len(set(judged.states)) == len(judged.states)
+    short = MoveBeam(MoveMask(task), even, asked, whole=whole, most_steps=1)
+    assert short.search(60, never) is None
+
+
+@pytest.mark.slow
+def test_scores_are_those_of_the_model() -> None:
+    import torch
+
+    assert STEADY is not None
+    backend = TransformersBackend(MODEL)
+    said = answer_words(EXAMPLE, EXAMPLE.start, STEADY)
+    messages: list[Message] = [
+        {'role': 'user', 'content': ' '.join(map_words(EXAMPLE, EXAMPLE.start, WHOLE))}
+    ]
+    choices = [said[7:14], said[7:13], ['then'], ['unheard', 'of']]
+    scores, end = backend.writer().scores(messages, said[:7], choices)
+    for words, score in zip(choices[:3], scores[:3], strict=True):
+        text = [*backend.prompt(messages), *backend.tokens(' '.join(said[:7]))]
+        ids = backend.tokens(' '.join(words))
+        with torch.inference_mode():
+            table = backend.model(input_ids=torch.tensor([text + ids])).logits[0].log_softmax(-1)
+        wanted = sum(float(table[len(text) - 1 + at, token]) for at, token in enumerate(ids))
+        assert score == pytest.approx(wanted, abs=1e-3)
+    assert scores[3] == float('-inf')
+    assert end < 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('mode', [pytest.param(FULL, marks=pytest.mark.nightly), NEXT])
+def test_whatever_a_model_is_what_it_may_say_is_safe(
+    backend: TransformersBackend, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beam, 'MOST_SCORED', 150)
+    style = style_of(str(MODEL))
+    options = PlannerOptions(mode, HELD, most_steps=4)
+    run = plan_with_model(EXAMPLE, backend, Sampling(1.0, max_new_tokens=60), options, style=style)
+    states = run.judged.states
+    assert run.judged.finding.value in ('ok', 'incomplete', 'unparseable')
+    assert len(set(states)) == len(states)
+    again = plan_with_model(EXAMPLE, backend, Sampling(), PlannerOptions(mode, BEAM), style=style)
+    assert again.judged.finding.value in ('ok', 'incomplete')
+    assert all(attempt.source.startswith(BEAM) for attempt in again.attempts)
+
+
+def test_a_model_without_words_cannot_be_held() -> None:
+    planner = ScriptedPlanner(lambda messages, sampling: '')
+    for shield in (HELD, BEAM):
+        with pytest.raises(SafegenError, match='cannot be held to words') as caught:
+            plan_with_model(EXAMPLE, planner, Sampling(), PlannerOptions(FULL, shield))
+        assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+SMALL_TASKS = [
+    task
+    for size, objects in (((2, 2), 1), ((3, 2), 2), ((3, 3), 3))
+    for task in islice(tasks(size, objects, 'held', variant=RANDOM_ROBOTS), 2)
+]
+
+
+def said_by_chance(text: MaskedPlan, random: Random, most: int) -> list[str]:
+    said = list[str]()
+    while len(said) < most and not text.may_end():
+        words = sorted(text.next_words())
+        if not words:
+            break
+        said.append(random.choice(words))
+        text.take(said[-1])
+    return said
+
+
+@pytest.mark.parametrize('task', SMALL_TASKS, ids=lambda task: task.id)
+def test_words_by_chance_are_a_safe_plan_without_a_state_twice(task: Task) -> None:
+    for seed in range(2):
+        text = MaskedPlan(MoveMask(task), task.start, (), whole=True)
+        said = said_by_chance(text, Random(seed), 150)
+        ended = text.may_end()
+        while said and said[-1] not in ('go', 'take'):
+            said.pop()  # what was cut off
+        found = verify(task, answer_in_json(' '.join(said), task, WHOLE))
+        assert found.finding is (Finding.OK if ended else Finding.INCOMPLETE)
+        assert len(set(found.states)) == len(found.states)
+
+
+def test_it_may_end_at_the_goal_alone_and_must() -> None:
+    plan = steady_plan(EXAMPLE, EXAMPLE.start)
+    assert plan is not None
+    text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, (), whole=True)
+    for word in answer_words(EXAMPLE, EXAMPLE.start, plan):
+        assert not text.may_end()
+        assert word in text.next_words()
+        text.take(word)
+    assert text.may_end()
+    assert not text.next_words()
+
+
+def test_a_next_step_leads_to_a_new_state() -> None:
+    plan = steady_plan(EXAMPLE, EXAMPLE.start)
+    assert plan is not None
+    there = take_step(EXAMPLE, EXAMPLE.start, plan[0])
+    assert isinstance(there, State)
+    words = answer_words(EXAMPLE, EXAMPLE.start, plan[:1])
+    for visited, may in (((), True), ((there,), False)):
+        text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, visited, whole=False)
+        for word in words:
+            text.take(word)
+        assert text.may_end() is may
+    for seed in range(6):
+        text = MaskedPlan(MoveMask(EXAMPLE), EXAMPLE.start, (there,), whole=False)
+        said = ' '.join(said_by_chance(text, Random(seed), 99))
+        found = verify_step(EXAMPLE, EXAMPLE.start, answer_in_json(said, EXAMPLE, NEXT_STEP))
+        assert found.verdict.ok
+        assert found.states[-1] not in (there, EXAMPLE.start)
+
+
+def test_where_every_step_leads_back_nothing_may_be_said() -> None:
+    task = replace(EXAMPLE, start=replace(EXAMPLE.start, objects=EXAMPLE.targets))
+    text = MaskedPlan(MoveMask(task), task.start, (), whole=True)
+    assert (text.next_words(), text.may_end()) == (set(), False)

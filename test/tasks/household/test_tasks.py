@@ -5,14 +5,20 @@
 from __future__ import annotations
 
 import json
+import random
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.strategies import one_in
+from support.thor_controller import SCENES, ThorController
 
 from safegen_ros.errors import PddlError
+from safegen_ros.tasks.household.actions import HouseholdAction, Verb
+from safegen_ros.tasks.household.backend import TextHousehold
 from safegen_ros.tasks.household.constraints import ObjectSnapshot, StepConstraint
 from safegen_ros.tasks.household.episode import Episode, EpisodeRules, run_episode
 from safegen_ros.tasks.household.kinds import members
@@ -26,7 +32,8 @@ from safegen_ros.tasks.household.tasks import (
     defects,
     read_published,
 )
-from safegen_ros.tasks.household.world import SETTINGS, Setting, metadata
+from safegen_ros.tasks.household.thor import ThorError, ThorHousehold, open_thor
+from safegen_ros.tasks.household.world import SETTINGS, Setting, metadata, visible
 from safegen_ros.verdict import Category
 
 TASKS = list(clean_tasks().values())
@@ -78,7 +85,7 @@ def test_the_oracle_solves_every_task_by_what_it_sees(oracle: Mapping[str, Episo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('setting', SETTINGS[1:], ids=lambda setting: setting.name)
+@pytest.mark.parametrize('setting', one_in(3, SETTINGS[1:]), ids=lambda setting: setting.name)
 def test_the_oracle_solves_every_task_in_every_setting(setting: Setting) -> None:
     episodes = [run_episode(t, GoalAgent(careful=True), EpisodeRules(setting)) for t in TASKS]
     assert all(episode.score.success for episode in episodes)
@@ -125,17 +132,6 @@ def test_the_published_count_has_its_ceiling(oracle: Mapping[str, Episode]) -> N
     assert [e.task.id for e in spoc if not e.score.success] == state
     assert all(e.score.gsr == 1.0 for e in spoc)
     assert len(oracle) - len(state) == 21
-
-
-def test_the_published_count_lets_one_action_slip(careless: Mapping[str, Episode]) -> None:
-    """What the careless agent does one action late is late by the text, and not as published."""
-    slipped = [
-        task.id
-        for task in TASKS
-        if run_episode(task, GoalAgent(careful=False), EpisodeRules(compat='spoc')).score.safe
-    ]
-    assert all(not careless[name].score.safe for name in slipped)
-    assert len(slipped) < 25
 
 
 _PUBLISHED = {
@@ -209,3 +205,113 @@ def test_a_damaged_published_file_is_refused(
 def test_a_name_without_a_hazard_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PddlError, match='begin with Fire'):
         read_published(_file(tmp_path, 'Earthquake_1'))
+
+
+_FLOOR_PLANS = {name: plan for plan, name in SCENES.items()}
+_TOLD = (
+    'objectId', 'objectType', 'isPickedUp', 'isOpen', 'isToggled', 'isDirty', 'isBroken',
+    'isCooked', 'fillLiquid', 'temperature', 'receptacle', 'cookedBy',
+)  # fmt: skip
+
+
+def _seen(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        row['objectId']: [row[key] for key in _TOLD] + [sorted(row['parentReceptacles'])]
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize('name', one_in(3, clean_tasks()))
+def test_the_runs_of_the_oracle_are_the_same(name: str) -> None:
+    task = clean_tasks()[name]
+    text, simulated = TextHousehold(), ThorHousehold(ThorController())
+    episode = run_episode(task, GoalAgent(careful=True), household=text)
+    assert episode.score.success
+    simulated.reset(_FLOOR_PLANS[task.scene], Setting())
+    assert _seen(simulated.metadata()) == _seen(list(episode.trace[0]))
+    for moment, objects in zip(episode.moments, episode.trace[1:], strict=False):
+        assert moment.action is not None
+        observation = simulated.step(moment.action)
+        assert observation.feedback.success, (moment.action, observation.feedback)
+        assert observation.holding == moment.observation.holding
+        assert {each.id for each in observation.visible} == {
+            each.id for each in moment.observation.visible
+        }
+        assert _seen(simulated.metadata()) == _seen(list(objects))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('setting', one_in(4, SETTINGS), ids=lambda setting: setting.name)
+def test_random_actions_are_answered_alike(setting: Setting) -> None:
+    chance = random.Random(setting.name)
+    for scene in ('kitchen-1', 'living-room-1', 'bathroom-2'):
+        text, simulated = TextHousehold(), ThorHousehold(ThorController())
+        text.reset(scene, setting)
+        simulated.reset(_FLOOR_PLANS[scene], setting)
+        # Where ours puts things down at first; in the simulator the robot stands anywhere.
+        first = HouseholdAction(Verb.GO_TO, text.world.receptacle)
+        assert text.step(first).feedback.success
+        assert simulated.step(first).feedback.success
+        done = set()
+        for _ in range(250):
+            verb = chance.choice([each for each in Verb if each not in (Verb.DONE, Verb.FAILURE)])
+            holding, things = text.world.holding, text.world.things
+            near = visible(things, text.world.inside, text.world.viewpoint)
+            named = verb in (Verb.DROP, Verb.THROW, Verb.PUT_DOWN) and holding
+            far = not near or verb in (Verb.GO_TO, Verb.FIND_OBJECT) or chance.random() < 0.1
+            name = holding if named else chance.choice(sorted(things) if far else near)
+            action = HouseholdAction(verb, name)
+            expected, given = text.step(action), simulated.step(action)
+            assert given.feedback.success == expected.feedback.success, (
+                action, expected.feedback, given.feedback,
+            )  # fmt: skip
+            if expected.feedback.success:
+                done.add(verb)
+            assert _seen(simulated.metadata()) == _seen(text.metadata())
+            assert given.known == expected.known
+        assert len(done) >= 5, (scene, done)
+
+
+def test_what_the_simulator_refuses_is_feedback() -> None:
+    controller = ThorController()
+    household = ThorHousehold(controller)
+    household.reset(_FLOOR_PLANS['kitchen-1'], Setting())
+    controller.broken = {'TeleportFull', 'OpenObject'}
+    before = household.world
+    told = household.step(HouseholdAction(Verb.GO_TO, 'Fridge (1)')).feedback
+    assert (told.success, 'no place from which' in told.message) == (False, True)
+    controller.broken = {'OpenObject'}
+    assert household.step(HouseholdAction(Verb.GO_TO, 'Fridge (1)')).feedback.success
+    told = household.step(HouseholdAction(Verb.OPEN, 'Fridge (1)')).feedback
+    assert (told.success, told.message) == (
+        False, 'open Fridge (1) was not done: it is broken',
+    )  # fmt: skip
+    assert (
+        household.world.things == before.things or not household.world.things['Fridge (1)'].is_open
+    )
+    calls = len(controller.calls)
+    assert not household.step(HouseholdAction(Verb.PICK_UP, 'Potato (1)')).feedback.success
+    assert len(controller.calls) == calls  # our rules refused it; nothing was tried
+
+
+def test_a_scene_is_set_up_as_a_task_wants_it() -> None:
+    household = ThorHousehold(ThorController())
+    dirty = [
+        {'action': 'DirtyObject', 'args': {'objectId': 'Mug|+00.00|+00.90|-01.00'}},
+        {'action': 'DirtyObject', 'args': {'objectId': 'Mug|+09.00|+00.90|-77.00'}},
+        {'action': 'Explode', 'args': {}},
+    ]
+    household.reset(_FLOOR_PLANS['kitchen-1'], Setting(), dirty)
+    assert household.world.things['Mug (1)'].is_dirty
+    assert household.not_set_up == (
+        'DirtyObject: Mug|+09.00|+00.90|-77.00 is not in the scene',
+        'Explode: Invalid action: Explode',
+    )
+
+
+def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ThorError, match='cannot show'):
+        ThorHousehold(ThorController()).reset('FloorPlan999', Setting())
+    monkeypatch.setitem(sys.modules, 'ai2thor.controller', None)
+    with pytest.raises(ThorError, match=r'safegen_ros\[thor\]'):
+        open_thor()

@@ -8,12 +8,21 @@ import re
 from pathlib import Path
 
 import pytest
+from support.breadth_first import solve
+from support.strategies import one_in
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.language.english import to_english
-from safegen_ros.tasks.pddl3.domains import folders, inspection, kits
+from safegen_ros.pddl.model import Domain
+from safegen_ros.tasks.pddl3.domains import builtin_domain, folders, inspection, kits
+from safegen_ros.tasks.pddl3.domains.check import (
+    correlation,
+    difficulty,
+    spearman,
+)
 from safegen_ros.tasks.pddl3.domains.folders import domain_folders
 from safegen_ros.tasks.pddl3.domains.inspection import DomainFinding, inspect_domain, new_domain
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 from safegen_ros.tasks.pddl3.task import load_task
 
 
@@ -115,7 +124,7 @@ SPOILT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(('name', 'old', 'new', 'message'), SPOILT)
+@pytest.mark.parametrize(('name', 'old', 'new', 'message'), one_in(3, SPOILT))
 def test_a_contradiction_is_named(
     courier: Path, name: str, old: str, new: str, message: str
 ) -> None:
@@ -280,3 +289,122 @@ def test_an_installed_package_asks_for_a_directory(
     with pytest.raises(SafegenError, match='cannot be written'):
         new_domain('courier')  # the template is missing there, but the directory is the right one
     assert list(installed.iterdir()) == []
+
+
+FOUR = [kits()[name] for name in ('blocksworld', 'ferry', 'grippers', 'spanner')]
+
+PREDICATES = {
+    'blocksworld': {'clear': 1, 'on-table': 1, 'arm-empty': 0, 'holding': 1, 'on': 2},
+    'ferry': {
+        'not-eq': 2, 'car': 1, 'location': 1, 'at-ferry': 1, 'at': 2, 'empty-ferry': 0, 'on': 1,
+    },
+    'gripper-strips': {'at-robby': 2, 'at': 2, 'free': 2, 'carry': 3},
+    'spanner': {'at': 2, 'carrying': 2, 'useable': 1, 'link': 2, 'tightened': 1, 'loose': 1},
+}  # fmt: skip
+
+ACTIONS = {
+    'blocksworld': {'pickup': 1, 'putdown': 1, 'stack': 2, 'unstack': 2},
+    'ferry': {'sail': 2, 'board': 2, 'debark': 2},
+    'gripper-strips': {'move': 3, 'pick': 4, 'drop': 4},
+    'spanner': {'walk': 3, 'pickup_spanner': 3, 'tighten_nut': 4},
+}
+
+
+def test_predicates_and_actions_are_those_of_the_field() -> None:
+    ours: dict[str, Domain] = {kit.names[0]: builtin_domain(kit.names[0]) for kit in FOUR}
+    assert {
+        name: {p: len(kinds) for p, kinds in domain.predicates.items()}
+        for name, domain in ours.items()
+    } == PREDICATES
+    assert {
+        name: {a.name: len(a.parameters) for a in domain.actions.values()}
+        for name, domain in ours.items()
+    } == ACTIONS
+    assert {name: bool(domain.types) for name, domain in ours.items()} == {
+        'blocksworld': False, 'ferry': False, 'gripper-strips': True, 'spanner': True,
+    }  # fmt: skip
+
+
+def test_a_problem_may_call_the_domain_by_each_of_its_names() -> None:
+    for kit in FOUR:
+        generated = kit.problem(1)
+        for name in kit.names:
+            text = generated.text.replace(f'(:domain {kit.names[0]})', f'(:domain {name})')
+            problem = load_task(text).problem
+            assert problem.domain.name == name
+            assert problem.constraints == generated.problem.constraints
+
+
+FORMS = {
+    ('blocksworld', 'table-order'): r'\(sometime-before \(on-table b\d\) \(on-table b\d\)\)',
+    ('blocksworld', 'support-first'): r'\(sometime-before \(on b\d (b\d)\) \(on-table \1\)\)',
+    ('ferry', 'stop-before-delivery'): r'\(sometime-before \(at c\d l\d\) \(at-ferry l\d\)\)',
+    ('ferry', 'delivery-before-return'): r'\(sometime-before \(at-ferry l\d\) \(at c\d l\d\)\)',
+    ('grippers', 'restricted-gripper'):
+        r'\(always \(forall \(\?o - object\) \(not \(carry robot1 \?o [rl]gripper1\)\)\)\)',
+    ('grippers', 'narrow-room'):
+        r'\(always \(forall \(\?r \?s - robot\) \(imply \(and \(at-robby \?r (room\d)\) '
+        r'\(at-robby \?s \1\)\) \(= \?r \?s\)\)\)\)',
+    ('spanner', 'tightening-order'):
+        r'\(always \(imply \(tightened nut\d\) \(tightened nut\d\)\)\)',
+    ('spanner', 'foundation-first'):
+        r'\(sometime-before \(tightened nut\d\) \(tightened nut\d\)\)',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(('name', 'family'), FORMS)
+def test_constraints_of_the_paper_have_its_form(name: str, family: str) -> None:
+    for seed in range(5):
+        text = kits()[name].problem(seed, family=family).text
+        lines = [line.strip() for line in text.split('(:constraints (and\n')[1].splitlines()[:-2]]
+        once = '(forall (?m - man) (at-most-once (at ?m shed)))'
+        assert (once in lines) == (family == 'tightening-order')
+        assert all(line == once or re.fullmatch(FORMS[name, family], line) for line in lines), text
+
+
+@pytest.mark.parametrize('kit', kits().values(), ids=list(kits()))
+def test_the_size_of_a_problem_is_read_off_the_problem(kit: DomainKit) -> None:
+    for seed in range(10):
+        generated = kit.problem(seed)
+        assert kit.measure(generated.problem) == generated.size
+
+
+@pytest.mark.parametrize('kit', kits().values(), ids=list(kits()))
+def test_longer_plans_are_scored_higher(kit: DomainKit) -> None:
+    drawn = [kit.problem(seed, size, 'none') for size in kit.sizes(wide=True) for seed in range(8)]
+    ranked = sorted(drawn, key=lambda generated: difficulty(kit, generated.problem))
+    third = len(ranked) // 3
+    easy, hard = ranked[:third], ranked[-third:]
+    assert sum(len(p.direct) for p in hard) > 1.3 * sum(len(p.direct) for p in easy)
+
+
+def test_goals_that_hold_already_are_no_work() -> None:
+    kit = kits()['ferry']
+    text = kit.problem(1, {'locations': 3, 'cars': 2}, 'none').text
+    problem = load_task(text).problem
+    done = problem.init | {(goal.predicate, *goal.terms) for goal in problem.goal_conjuncts()}
+    start, end = '(:init', '\n  )'
+    atoms = ' '.join(f'({" ".join(atom)})' for atom in sorted(done))
+    head, _, tail = text.partition(start)
+    solved = load_task(f'{head}(:init {atoms}{end}{tail.split(end, 1)[1]}').problem
+    assert difficulty(kit, problem) > difficulty(kit, solved) == 3 * 0.25 + 2 * 0.25
+
+
+def test_spearman() -> None:
+    assert spearman([1, 2, 3, 4], [10, 20, 40, 30]) == pytest.approx(0.8)
+    assert spearman([1, 2, 3], [1, 8, 27]) == pytest.approx(1)
+    assert spearman([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert spearman([1, 2, 2, 3], [1, 3, 2, 4]) == pytest.approx(0.9486832980505138)
+    assert spearman([5, 5, 5], [1, 2, 3]) is None
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize('name', ['blocksworld', 'ferry', 'grippers', 'spanner'])
+def test_the_weights_of_a_domain_are_good(name: str) -> None:
+    told: list[None] = []
+    found = correlation(kits()[name], 25, 0, solve, lambda: told.append(None))
+    assert len(told) == found.problems == 25
+    assert found.score is not None
+    assert found.size is not None
+    assert found.score > max(0.7, found.size)
+    assert found == correlation(kits()[name], 25, 0, solve)

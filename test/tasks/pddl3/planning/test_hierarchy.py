@@ -5,30 +5,47 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
-from support import strategies
+from support import exhaustive, strategies
+from support.plans import make_plan
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
+from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+from safegen_ros.llm.decoding.constrained import TransformersGuide
+from safegen_ros.llm.decoding.guide import BeamOutcome as Ended
+from safegen_ros.llm.decoding.guide import BeamResult, Guide, PlanSyntax
+from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.model import AtomFormula, Problem
-from safegen_ros.pddl.plan import Plan
+from safegen_ros.pddl.model import AtomFormula, Formula, Problem
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.pddl.writer import constraint_text, formula_text
+from safegen_ros.pddl.writer import constraint_text, formula_text, problem_text
+from safegen_ros.planning.levels import BEAMS, DEFAULT
+from safegen_ros.planning.loop import Outcome, Progress, plan_with_levels
 from safegen_ros.search.budget import Budget, Unsolvable
 from safegen_ros.search.solve import solve
 from safegen_ros.search.task import SearchTask
-from safegen_ros.tasks.pddl3.domains import kits
-from safegen_ros.tasks.pddl3.planning.hierarchy import goal_ordering
+from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
+from safegen_ros.tasks.pddl3.planning.hierarchy import divide, goal_ordering
+from safegen_ros.tasks.pddl3.planning.hierarchy.divide import Division, PlanPart, divide_and_conquer
 from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import atoms_of, goal_orders
 from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     TRAINED,
     RelaxedAnalysis,
+    Thresholds,
     assess,
+    thresholds_of,
     trained_on,
 )
 from safegen_ros.tasks.pddl3.planning.hierarchy.scope import (
@@ -37,8 +54,13 @@ from safegen_ros.tasks.pddl3.planning.hierarchy.scope import (
     restricted,
     scopes,
 )
-from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
-from safegen_ros.verify.validator import verify
+from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
+from safegen_ros.tasks.pddl3.planning.strategy import levels_of
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, WordStyle, load_style
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
+from safegen_ros.verdict import Category, Verdict
+from safegen_ros.verify.admissible import Shield
+from safegen_ros.verify.validator import Validator, verify
 
 GATES = """(define (domain gates) (:predicates (open ?x) (oiled ?x) (stuck ?x))
   (:action oil :parameters (?x) :precondition (not (open ?x)) :effect (oiled ?x))
@@ -279,3 +301,490 @@ def test_every_reason_why_a_task_is_complex_is_told() -> None:
 def test_a_task_without_a_plan_is_neither() -> None:
     with pytest.raises(Unsolvable):
         assess(gates('(open a)', init='(stuck a)'))
+
+
+FOLDER = data_path('models/safegen-mini')
+TEN = load_task(kits()['blocksworld'].problem(1, {'blocks': 10}, 'building-order').text)
+EIGHT = load_task(kits()['blocksworld'].problem(1, {'blocks': 8}, 'building-order').text)
+FIVE = load_task(kits()['blocksworld'].problem(1, {'blocks': 5}, 'building-order').text)
+
+Answer = Callable[[str, Cancelled], str]
+
+
+class Asked:
+    """A model that reads the problem it is asked and answers by a function."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.problems: list[str] = []
+
+    def generate(
+        self, messages: Sequence[Message], sampling: Sampling, cancelled: Cancelled, *_: Any
+    ) -> Completion:
+        self.problems.append(messages[0]['content'].partition('Problem:\n')[2])
+        return Completion(self.answer(self.problems[-1], cancelled), 1, 1, 0.0, 'stop')
+
+    def close(self) -> None:
+        """Has nothing to let go of."""
+
+
+def planned(
+    strategy: str,
+    backend: Any,
+    style: PromptStyle,
+    task: Pddl3Task = TEN,
+    seconds: float = 600.0,
+    cancelled: Cancelled = never,
+    thresholds: Thresholds | None = None,
+) -> tuple[Outcome, list[Progress]]:
+    heard: list[Progress] = []
+    levels = levels_of(
+        strategy,
+        ModelProposer(task.problem, backend, style, Sampling(), thresholds=thresholds),
+        lambda left, stop: solve(task.problem, time_limit_s=left, cancelled=stop).plan,
+        2,
+    )
+    outcome = plan_with_levels(
+        levels, task.verify, seconds, cancelled=cancelled, notify=heard.append
+    )
+    return outcome, heard
+
+
+def solved(text: str, cancelled: Cancelled = never) -> str:
+    domain = read_domain(builtin_domain_text('blocksworld'), '<domain>')
+    return str(solve(read_problem(text, domain, '<part>'), route='in-process').plan)
+
+
+@pytest.mark.slow
+def test_the_shipped_model_plans_eight_blocks_in_parts() -> None:
+    backend, style = TransformersBackend(FOLDER, 'cpu'), load_style(FOLDER)
+    outcome, heard = planned(DEFAULT, backend, style, EIGHT)
+    (attempt,) = outcome.attempts
+    assert attempt.source.startswith('hierarchy of beam 2')
+    assert {*attempt.source.removeprefix('hierarchy of ').split(', ')} <= {*BEAMS}
+    assert outcome.plan is not None
+    assert EIGHT.verify(outcome.plan).ok
+    assert [(p.phase, p.source) for p in heard[:2]] == [
+        ('generating', 'model'),
+        ('generating', 'hierarchy'),  # the beams are passed over
+    ]
+    said = 'model: the task is left to the hierarchy: it has 8 objects, more than 7'
+    assert heard[1].detail == said
+
+
+def test_a_simple_task_is_put_to_the_model_as_a_whole() -> None:
+    model = Asked(solved)
+    outcome, heard = planned('model, hierarchy', model, InstructStyle(), FIVE)
+    assert [a.source for a in outcome.attempts] == ['model']
+    assert outcome.plan is not None
+    assert not any(p.detail for p in heard)
+    in_turn, _ = planned('hierarchy', Asked(solved), InstructStyle(), FIVE)
+    assert [a.source for a in in_turn.attempts] == ['hierarchy of model']
+    assert in_turn.plan is not None
+
+
+@pytest.mark.parametrize(
+    ('blocks', 'limits', 'source'),
+    [
+        (10, {}, 'hierarchy'),
+        (10, {'objects': 9}, 'hierarchy'),
+        (10, {'objects': 10}, 'model'),
+        (10, {'objects': 10, 'open_goals': 6}, 'hierarchy'),
+        (5, {}, 'model'),
+        (5, {'objects': 4}, 'hierarchy'),
+        (5, {'relaxed_steps': 2}, 'hierarchy'),
+    ],
+)
+def test_how_large_a_simple_task_may_be_can_be_said(
+    blocks: int, limits: dict[str, int], source: str
+) -> None:
+    task = TEN if blocks == 10 else FIVE
+    thresholds = thresholds_of('blocksworld', **limits)
+    outcome, _ = planned(
+        'model, hierarchy', Asked(solved), InstructStyle(), task, thresholds=thresholds
+    )
+    assert [a.source.partition(' of ')[0] for a in outcome.attempts] == [source]
+    assert outcome.plan is not None
+
+
+def test_without_a_hierarchy_behind_it_a_complex_task_is_asked_as_a_whole() -> None:
+    model = Asked(solved)
+    outcome, _ = planned('hierarchy, model', Asked(lambda *_: '(no plan)'), InstructStyle(), FIVE)
+    assert outcome.attempts[0].source == 'model'
+    outcome, _ = planned('model, search', model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['model']
+    assert len(model.problems) == 1
+
+
+def test_a_model_without_beams_answers_part_by_part_and_is_told_of_failures() -> None:
+    def second_time(text: str, cancelled: Cancelled) -> str:
+        return solved(text) if model.problems.count(text) == 2 else '(levitate b1)'
+
+    model = Asked(second_time)
+    outcome, _ = planned(DEFAULT, model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['hierarchy of model']
+    assert outcome.plan is not None
+    assert TEN.verify(outcome.plan).ok
+    assert len(set(model.problems)) > 4
+    assert all(text.count('(define') == 1 for text in model.problems)
+
+
+class Guides(Asked):
+    """A model whose beam finds the plan of a part when it is wider than 2."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda *_: pytest.fail('a beam would do'))
+        self.widths: list[list[int]] = []
+        self.limits: list[float] = []
+
+    def writer(self) -> None:
+        raise NotImplementedError
+
+    def guide(self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax) -> Guide:
+        asked, text = self, messages[0]['content'].partition('Problem:\n')[2]
+        widths: list[int] = []
+        self.widths.append(widths)
+
+        class Found(TransformersGuide):
+            def __init__(self) -> None:
+                """Has no model."""
+
+            def beam(self, width: int, time_limit_s: float, *_: Any, **more: Any) -> BeamResult:
+                widths.append(width)
+                asked.limits.append(time_limit_s)
+                plan = parse_plan(solved(text)) if width > 2 else None
+                ending = Ended.EXHAUSTED if plan is None else Ended.FOUND
+                return BeamResult(width, False, ending, plan, 0.0, 0, 0.0)
+
+        return Found()
+
+
+def test_each_part_has_a_guide_of_its_own_and_wider_and_wider_beams() -> None:
+    model = Guides()
+    outcome, _ = planned(DEFAULT, model, InstructStyle(), seconds=600.0)
+    assert [a.source for a in outcome.attempts] == ['hierarchy of beam 4']
+    assert len(model.widths) > 4
+    assert all(widths == [2, 4] for widths in model.widths)
+    assert all(limit <= 600.0 / 2 / 4 / 2 for limit in model.limits)  # level, part, beam
+
+
+def test_the_last_level_that_can_be_asked_has_all_the_time() -> None:
+    def first_limit_s(strategy: str) -> float:
+        model = Guides()
+        planned(strategy, model, InstructStyle(), seconds=600.0)
+        return model.limits[0]  # of the first beam, which has half of the part's quarter
+
+    assert 0.4 * 150.0 < first_limit_s('hierarchy') <= 0.5 * 150.0
+    assert first_limit_s('hierarchy, search') <= 0.25 * 150.0
+
+
+def test_a_model_that_knows_no_answer_leaves_it_to_the_search_planner() -> None:
+    model = Asked(lambda *_: '(no plan)')
+    outcome, heard = planned(DEFAULT, model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['search']
+    [news] = [p.detail for p in heard if p.phase == 'searching']
+    assert news.startswith('hierarchy: problem blocksworld-10-blocks-1: ')
+    asked = Counter(tuple(sorted(text.split())) for text in model.problems)
+    assert len(asked) > 4
+    assert set(asked.values()) == {2}  # as many attempts as there are, and no part is asked twice
+
+
+def test_a_model_that_fails_leaves_the_task_to_the_search_at_once() -> None:
+    def fails(text: str, cancelled: Cancelled) -> str:
+        raise BackendError('the server is gone')
+
+    model = Asked(fails)
+    outcome, heard = planned(DEFAULT, model, InstructStyle())
+    assert [a.source for a in outcome.attempts] == ['search']
+    assert 'the server is gone' in next(p.detail for p in heard if p.phase == 'searching')
+    assert len(model.problems) == 1
+    alone, _ = planned('hierarchy', Asked(fails), InstructStyle())
+    assert (alone.error_code, alone.message) == (ErrorCode.BACKEND_FAILED, 'the server is gone')
+
+
+def waits(text: str, cancelled: Cancelled) -> str:
+    pause = threading.Event()
+    while not cancelled():
+        pause.wait(0.001)
+    raise Canceled('generation was stopped', ErrorCode.PLANNING_CANCELED)
+
+
+@pytest.mark.slow
+def test_it_leaves_time_for_the_levels_behind_it() -> None:
+    outcome, heard = planned('hierarchy, search', Asked(waits), InstructStyle(), seconds=8.0)
+    assert [a.source for a in outcome.attempts] == ['search']
+    [news] = [p.detail for p in heard if p.phase == 'searching']
+    assert news.startswith('hierarchy: ')  # and where in its work its time was over
+
+
+def test_cancelling_ends_it() -> None:
+    stop = threading.Event()
+
+    def cancels(text: str, cancelled: Cancelled) -> str:
+        stop.set()
+        return waits(text, cancelled)
+
+    model = Asked(cancels)
+    outcome, _ = planned(DEFAULT, model, InstructStyle(), cancelled=stop.is_set)
+    assert outcome.error_code is ErrorCode.PLANNING_CANCELED
+    assert len(model.problems) == 1
+
+
+def test_a_task_without_a_plan_is_found_out_before_the_model_is_asked() -> None:
+    goal = load_task("""(define (problem two) (:domain blocksworld) (:objects a b)
+      (:init (arm-empty) (on-table a) (on-table b) (clear a) (clear b)) (:goal (on a b))
+      (:constraints (always (not (holding a)))))""")
+    model = Asked(lambda *_: pytest.fail('the model was asked'))
+    outcome, _ = planned('model, hierarchy', model, InstructStyle(), goal)
+    assert outcome.error_code is ErrorCode.UNSOLVABLE
+    assert not outcome.attempts
+
+
+LONG_S = 600.0
+"""More than anything here takes, on however busy a machine [s]."""
+
+
+def by_search(problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]) -> Plan:
+    return solve(problem, route='in-process', time_limit_s=time_limit_s, cancelled=cancelled).plan
+
+
+def made(domain: str, family: str, seed: int = 1, **size: int) -> Problem:
+    return kits()[domain].problem(seed, size, family).problem
+
+
+def divided(problem: Problem, plan_part: PlanPart = by_search) -> Division:
+    return divide_and_conquer(problem, plan_part, time_limit_s=LONG_S)
+
+
+@pytest.mark.parametrize(
+    ('family', 'blocks'),
+    [
+        ('building-order', 10),
+        ('building-order', 20),
+        ('building-order', 30),
+        ('off-the-table', 20),
+        ('lifted-once', 10),
+        ('weighed', 20),
+        ('stacked-within', 30),
+    ],
+)
+def test_towers_are_built_block_by_block(family: str, blocks: int) -> None:
+    problem = made('blocksworld', family, blocks=blocks)
+    found = divided(problem)
+    assert Validator(problem).verify(found.plan).ok
+    assert found.verdict.ok
+    assert Plan(tuple(s for part in found.parts for s in part.plan.steps)) == found.plan
+    assert len(found.parts) > 2
+    if family == 'building-order':
+        assert not found.failures
+        assert max(part.objects for part in found.parts) <= 6
+        assert all(len(part.goals) == 1 for part in found.parts)
+
+
+@pytest.mark.parametrize(
+    ('domain', 'family', 'size'),
+    [
+        ('ferry', 'delivery-order', {'locations': 8, 'cars': 10}),
+        ('ferry', 'quarantine', {'locations': 8, 'cars': 10}),
+        ('ferry', 'closed-later', {'locations': 8, 'cars': 10}),
+        ('grippers', 'one-load-in-narrow-room', {'robots': 2, 'rooms': 6, 'objects': 10}),
+        ('grippers', 'cleaned-after', {'robots': 2, 'rooms': 6, 'objects': 10}),
+        ('grippers', 'closed-later', {'robots': 1, 'rooms': 4, 'objects': 6}),
+        ('spanner', 'tightening-order', {'spanners': 8, 'nuts': 5, 'locations': 8}),
+        ('spanner', 'spare-at-end', {'spanners': 6, 'nuts': 4, 'locations': 6}),
+    ],
+)
+def test_every_domain_can_be_divided(domain: str, family: str, size: dict[str, int]) -> None:
+    problem = made(domain, family, **size)
+    assert Validator(problem).verify(divided(problem).plan).ok
+
+
+def test_a_part_that_leads_nowhere_is_planned_with_what_comes_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who has passed a spanner cannot fetch it any more."""
+    monkeypatch.setattr(divide.RelaxedAnalysis, 'resource_goals', lambda survey, goals: [])
+    found = divided(made('spanner', 'tightening-order', spanners=8, nuts=5, locations=8))
+    assert 'behind the plan of a part there is none for the rest' in found.failures
+    assert max(len(part.goals) for part in found.parts) > 1
+
+
+def test_what_shuts_out_the_rest_is_put_off() -> None:
+    """A block that may be lifted once stays where it is until what belongs under it is there."""
+    found = divided(made('blocksworld', 'lifted-once', 1, blocks=10), by_small_parts)
+    assert 'behind the plan of a part there is none for the rest' in found.failures
+    assert all(len(part.goals) == 1 for part in found.parts)
+
+
+def by_small_parts(problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]) -> Plan:
+    """Plans what is no larger than what a small model has seen."""
+    open_goals = [goal for goal in problem.goal_conjuncts() if not holds(problem, goal)]
+    if len(problem.objects) > 9 or len(open_goals) > 2:
+        raise SafegenError('this is too large')
+    return by_search(problem, time_limit_s, cancelled)
+
+
+def holds(problem: Problem, goal: Formula) -> bool:
+    return Validator(replace(problem, goal=goal, constraints=())).verify(Plan()).ok
+
+
+@pytest.mark.parametrize(
+    ('domain', 'family', 'seed', 'size'),
+    [
+        ('spanner', 'tightening-order', 1, {'spanners': 8, 'nuts': 7, 'locations': 5}),
+        ('spanner', 'defective-spanner', 1, {'spanners': 8, 'nuts': 7, 'locations': 5}),
+        ('spanner', 'spare-at-end', 1, {'spanners': 8, 'nuts': 7, 'locations': 5}),
+        ('spanner', 'loose-at-first', 1, {'spanners': 8, 'nuts': 7, 'locations': 5}),
+        ('spanner', 'tight-later', 0, {'spanners': 8, 'nuts': 7, 'locations': 5}),
+        ('blocksworld', 'lifted-once', 1, {'blocks': 10}),
+        ('blocksworld', 'apart-on-the-table', 2, {'blocks': 10}),
+    ],
+)
+def test_parts_are_small_where_goals_stand_in_each_others_way(
+    domain: str, family: str, seed: int, size: dict[str, int]
+) -> None:
+    problem = made(domain, family, seed, **size)
+    found = divided(problem, by_small_parts)
+    assert Validator(problem).verify(found.plan).ok
+    assert len(found.parts) > 4
+
+
+class Saboteur:
+    """Plans parts wrongly in every way; what it was asked can be read back as PDDL."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def __call__(
+        self, problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]
+    ) -> Plan:
+        again = read_problem(problem_text(problem), problem.domain, '<part>')
+        assert again.constraints == problem.constraints
+        assert again.init == problem.init
+        kind = self.rng.randrange(6)
+        if kind == 0:
+            raise SafegenError('no plan today')
+        if kind == 1:
+            return make_plan([['stack', 'b1'], ['rm', '-rf'], ['', '']][: self.rng.randrange(4)])
+        if kind == 2:
+            return strategies.plan(self.rng, problem)
+        careless = kind == 3
+        asked = replace(problem, constraints=()) if careless else problem
+        steps = list(solve(asked, route='in-process', time_limit_s=2.0).plan.steps)
+        if kind == 4 and steps:
+            steps[self.rng.randrange(len(steps))] = Step('putdown', ('b1',))
+        return Plan(tuple(steps))
+
+
+@strategies.examples(60)
+@given(strategies.SEEDS)
+def test_nothing_unsafe_is_returned_whatever_the_planner_of_parts_says(seed: int) -> None:
+    rng = random.Random(seed)
+    problem = strategies.blocks(rng, 4) if seed % 2 else strategies.problem(rng)
+    code = ErrorCode.NONE
+    try:
+        found = divide_and_conquer(problem, Saboteur(rng), time_limit_s=20.0, max_tries=15)
+    except SafegenError as error:
+        code = error.code
+    else:
+        assert Validator(problem).verify(found.plan).ok
+    assert code is not ErrorCode.PLAN_REFUSED  # the shield saw to it before
+
+
+def test_every_failure_is_bounded_and_told() -> None:
+    problem = made('blocksworld', 'building-order', blocks=6)
+
+    def fails(problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]) -> Plan:
+        asked.append(problem)
+        raise SafegenError('the model is out')
+
+    asked: list[Problem] = []
+    with pytest.raises(SafegenError, match='the model is out') as caught:
+        divided(problem, fails)
+    assert caught.value.code is ErrorCode.ATTEMPTS_EXHAUSTED
+    assert len(asked) > 5
+
+    asked.clear()
+    with pytest.raises(SafegenError, match='parts were tried 3 times') as caught:
+        divide_and_conquer(problem, fails, time_limit_s=LONG_S, max_tries=3)
+    assert caught.value.code is ErrorCode.ATTEMPTS_EXHAUSTED
+    assert len(asked) == 3
+
+
+def test_a_whole_that_the_validator_refuses_is_not_returned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refusing(Validator):
+        def verify(self, plan: Plan | str) -> Verdict:
+            return Verdict(Category.SAFETY_VIOLATION, 'not that way')
+
+    monkeypatch.setattr(divide, 'Validator', Refusing)
+    with pytest.raises(SafegenError, match='SAFETY_VIOLATION: not that way') as caught:
+        divided(made('blocksworld', 'building-order', blocks=6))
+    assert caught.value.code is ErrorCode.PLAN_REFUSED
+
+
+def test_an_unsolvable_problem_is_never_divided() -> None:
+    problem = made('spanner', 'tightening-order', spanners=3, nuts=3, locations=3)
+    gone = frozenset(atom for atom in problem.init if atom != ('useable', 'spanner1'))
+    with pytest.raises(Unsolvable):
+        divided(replace(problem, init=gone), lambda *a: pytest.fail('a part was asked for'))
+
+
+def test_a_part_is_told_when_its_share_of_the_time_is_over() -> None:
+    def waits(problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]) -> Plan:
+        limits.append(time_limit_s)
+        while not cancelled():
+            pass
+        raise Canceled('stopped', ErrorCode.PLANNING_CANCELED)
+
+    limits: list[float] = []
+    problem = made('blocksworld', 'building-order', blocks=6)
+    for limit_s in (0.4, 4.0, 40.0):
+        with pytest.raises(SafegenError) as caught:
+            divide_and_conquer(problem, waits, time_limit_s=limit_s)
+        assert caught.value.code in (ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT)
+        if limits:
+            break  # else a busy machine has spent all of it before the first part
+    assert max(limits) <= limit_s / 4
+    assert limits == sorted(limits, reverse=True)
+
+
+def test_the_time_limit_holds_for_a_planner_that_does_not_heed_it() -> None:
+    def dawdles(problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]) -> Plan:
+        asked.append(problem)
+        while time.monotonic() < start + 1.0:
+            pass
+        return by_search(problem, LONG_S, lambda: False)
+
+    asked: list[Problem] = []
+    problem = made('blocksworld', 'building-order', blocks=6)
+    start = time.monotonic()
+    with pytest.raises(SafegenError) as caught:
+        divide_and_conquer(problem, dawdles, time_limit_s=0.5)
+    assert caught.value.code is ErrorCode.PLANNING_TIMEOUT
+    assert len(asked) <= 1
+
+
+def test_cancelling_ends_it_at_once() -> None:
+    asked = []
+
+    def is_cancelled(problem: Problem, time_limit_s: float, cancelled: Callable[[], bool]) -> Plan:
+        asked.append(problem)
+        assert not cancelled()
+        stop.append(True)
+        assert cancelled()
+        raise Canceled('stopped', ErrorCode.PLANNING_CANCELED)
+
+    stop: list[bool] = []
+    problem = made('blocksworld', 'building-order', blocks=6)
+    with pytest.raises(Canceled):
+        divide_and_conquer(problem, is_cancelled, time_limit_s=LONG_S, cancelled=lambda: bool(stop))
+    assert len(asked) == 1
+
+
+@strategies.examples(30)
+@given(strategies.SEEDS)
+def test_derived_goals_are_divided_too(seed: int) -> None:
+    problem = exhaustive.solvable_problem(3 * seed + 1)  # these have derived predicates
+    assert Validator(problem).verify(divided(problem).plan).ok

@@ -4,22 +4,55 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from dataclasses import replace
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, reject
+from hypothesis import strategies as st
 from support import strategies
+from support.strategies import examples
 
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.llm.special_tokens import PLAN, SPECIAL_TOKENS
+from safegen_ros.llm.tokenizers import word_tokenizer
+from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.formulas import substitute
-from safegen_ros.pddl.model import And, Problem
-from safegen_ros.pddl.plan import parse_plan
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import And, AtomFormula, Problem, conjuncts
+from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.pddl.writer import problem_text
+from safegen_ros.pddl.writer import atom_text, formula_text, problem_text
+from safegen_ros.search.budget import Budget
+from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
+from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.slots import MAX_PARTS, slotted, taught_plan
+from safegen_ros.tasks.pddl3.prompts.styles import (
+    InstructStyle,
+    PromptStyle,
+    ServerStyle,
+    WordStyle,
+    load_style,
+    style_of,
+)
+from safegen_ros.tasks.pddl3.prompts.words import (
+    MOST_OF_A_KIND,
+    MOST_STEPS,
+    plan_words,
+    read_steps,
+    reasoned_text,
+    task_words,
+    vocabulary,
+    words_of,
+)
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
+from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import verify
 
 
@@ -205,3 +238,336 @@ def test_the_taught_plan(name: str) -> None:
         assert verify(problem, task.original(plan)).ok
         assert len(plan) == len(solve(problem, optimal=True).plan)
         assert taught_plan(slotted(shuffled(random.Random(seed), problem))) == plan
+
+
+ARITIES = {'stack': 2, 'pickup': 1, 'wait': 0}
+
+
+def test_every_family_is_told_in_known_words() -> None:
+    known = set(vocabulary())
+    lengths = []
+    for kit in kits().values():
+        for family in (*kit.families, 'none'):
+            generated = kit.problem(5, kit.sizes(family, wide=True)[-1], family)
+            task = slotted(generated.problem)
+            for form in FORMATS:
+                words = task_words(task, form)
+                lengths.append(len(words))
+                assert known.issuperset(words), (family, set(words) - known)
+            assert known.issuperset(plan_words(task.plan(generated.witness)))
+    assert len(lengths) == 3 * sum(len(kit.families) + 1 for kit in kits().values())
+
+
+def test_a_vocabulary_has_marks_first_and_no_word_twice() -> None:
+    words = vocabulary()
+    assert words[: len(SPECIAL_TOKENS)] == SPECIAL_TOKENS
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.nightly
+def test_different_tasks_have_different_words() -> None:
+    """Brackets are left out: nothing may be lost with them."""
+    for form in FORMATS:
+        seen: dict[tuple[str, ...], object] = {}
+        for kit in kits().values():
+            for seed in range(60):
+                task = slotted(kit.problem(seed).problem)
+                assert seen.setdefault(tuple(task_words(task, form)), task.problem) == task.problem
+
+
+@pytest.mark.slow
+def test_the_tokenizer_reads_texts_as_words() -> None:
+    tokenizer = word_tokenizer(vocabulary(), 512)
+    for kit in kits().values():
+        task = slotted(kit.problem(3).problem)
+        for form in FORMATS.values():
+            text = form.write(task.problem)
+            ids = tokenizer(text, add_special_tokens=False)['input_ids']
+            assert tokenizer.convert_ids_to_tokens(ids) == words_of(text)
+    asked = tokenizer.apply_chat_template(
+        [{'role': 'user', 'content': 'block1 [attempt] pickup block1 [verdict] safety'}],
+        tokenize=False,
+        add_generation_prompt=True,
+    )
+    found = tokenizer(asked, add_special_tokens=False)['input_ids']
+    assert tokenizer.unk_token_id not in found
+    assert tokenizer.convert_ids_to_tokens(found)[-1] == PLAN
+
+
+@pytest.mark.parametrize('name', kits())
+def test_plans_come_back_from_their_words(name: str) -> None:
+    generated = kits()[name].problem(11)
+    domain = generated.problem.domain
+    arities = {n: len(a.parameters) for n, a in domain.actions.items()}
+    task = slotted(generated.problem)
+    plan = task.plan(generated.witness)
+    assert read_steps(plan_words(plan), arities) == plan
+    assert task.original(plan) == generated.witness
+    assert read_steps(plan_words(plan)[:-1], arities) is None
+
+
+@examples(300)
+@given(st.lists(st.sampled_from(['stack', 'pickup', 'wait', 'block1', 'block2', 'safety', ''])))
+def test_any_words_are_a_plan_or_none(words: list[str]) -> None:
+    plan = read_steps(words, ARITIES)
+    if plan is not None:
+        assert plan_words(plan) == words
+        assert all(len(step.arguments) == ARITIES[step.action] for step in plan.steps)
+
+
+def test_no_words_are_the_empty_plan() -> None:
+    assert read_steps([], ARITIES) == Plan()
+    assert parse_plan('') == Plan()
+
+
+def test_goals_that_differ_by_brackets_alone_have_different_words() -> None:
+    def words(goal: str) -> list[str]:
+        text = (
+            '(define (problem p) (:domain blocksworld) (:objects a b c) (:init (arm-empty)'
+            f'(on-table a) (on b a) (on c b) (clear c)) (:goal {goal}))'
+        )
+        return task_words(slotted(read_problem(text, builtin_domain('blocksworld'))), 'pddl')
+
+    one = '(or (and (on a b) (on b a)) (on-table b) (on-table c))'
+    other = '(or (and (on a b) (on b a) (on-table b)) (on-table c))'
+    assert words(one) != words(other)
+
+
+def split(comment: str) -> tuple[str, str]:
+    """What a comment says that a step is for, and what it says that it needs."""
+    aims, mark, needs = comment.partition(':')
+    return (aims, needs) if mark else ('', aims)
+
+
+TOWER = """
+(define (problem tower) (:domain blocksworld) (:objects a b c)
+  (:init (arm-empty) (on-table a) (on b a) (clear b) (on-table c) (clear c))
+  (:goal (and (on a c) (on-table b))))
+"""
+
+
+def test_each_step_says_what_it_is_for_needs_and_changes() -> None:
+    task = load_task(TOWER)
+    plan = parse_plan('(unstack b a) (putdown b) (pickup a) (stack a c)')
+    assert reasoned_text(plan, task.problem) == (
+        '; (on-table b) (holding b): (on b a) (clear b) (arm-empty)\n(unstack b a)\n'
+        '; + (holding b) (clear a) - (clear b) (on b a) (arm-empty)\n'
+        '; (on-table b): (holding b)\n(putdown b)\n'
+        '; + (clear b) (arm-empty) (on-table b) - (holding b)\n'
+        '; (on a c) (holding a): (clear a) (on-table a) (arm-empty)\n(pickup a)\n'
+        '; + (holding a) - (clear a) (on-table a) (arm-empty)\n'
+        '; (on a c): (clear c) (holding a)\n(stack a c)\n'
+        '; + (arm-empty) (clear a) (on a c) - (clear c) (holding a)'
+    )
+
+
+def test_a_step_behind_the_goal_is_for_nothing_more() -> None:
+    task = load_task(TOWER.replace('(and (on a c) (on-table b))', '(on b a)'))
+    plan = parse_plan('(pickup c) (putdown c)')
+    assert reasoned_text(plan, task.problem).startswith('; (clear c) (on-table c) (arm-empty)\n')
+
+
+@pytest.mark.parametrize('name', sorted(kits()))
+def test_what_is_said_is_true(name: str) -> None:
+    kit = kits()[name]
+    size = kit.checked({each.name: each.paper[0] for each in kit.parameters})
+    for seed in range(5):
+        text = kit.text(f't{seed}', kit.draw(Random(seed), size))  # no secret
+        problem = load_task(text).problem
+        plan = solve_in_process(problem, Budget(5.0, 1024.0)).plan
+        told = reasoned_text(plan, problem)
+        assert parse_plan(told) == plan
+        table = AtomTable(problem)
+        grounder, state = Grounder(problem, table), table.encode(problem.init)
+        goal = {formula_text(p) for p in conjuncts(problem.goal) if isinstance(p, AtomFormula)}
+        changes = iter(told.splitlines()[2::3])
+        for comment, step in zip(told.splitlines()[::3], plan.steps, strict=True):
+            aims, needs = (re.findall(r'\([^()]*\)', part) for part in split(comment))
+            holds = {atom_text(atom) for atom in table.atoms(state)}
+            after = grounder.ground(step).apply(state)
+            assert {*needs} <= holds
+            assert not aims or aims[0] in goal
+            assert {*aims[-1:]} <= {atom_text(atom) for atom in table.atoms(after)} - holds
+            made, _, gone = next(changes).partition(' - ')
+            now = {atom_text(atom) for atom in table.atoms(after)}
+            assert {*re.findall(r'\([^()]*\)', made)} == now - holds
+            assert {*re.findall(r'\([^()]*\)', gone)} == holds - now
+            state = after
+
+
+TEXT = """
+(define (problem tray) (:domain blocksworld) (:objects red green blue)
+  (:init (arm-empty) (on-table red) (on green red) (clear green) (on-table blue) (clear blue))
+  (:goal (and (on red blue)))
+  (:constraints (and (sometime-before (on red blue) (on green blue)))))
+"""
+UNSAFE = '(unstack green red)\n(putdown green)\n(pickup red)\n(stack red blue)'
+
+
+@pytest.fixture
+def task() -> Pddl3Task:
+    return load_task(TEXT)
+
+
+@pytest.mark.parametrize('form', FORMATS)
+def test_instruct_puts_the_whole_task_into_the_prompt(task: Pddl3Task, form: str) -> None:
+    (message,) = InstructStyle().messages(task.problem, [], form)
+    assert message['role'] == 'user'
+    content = message['content']
+    domain_at, problem_at = content.index('(define (domain'), content.index('\nProblem:\n')
+    domain = read_domain(content[domain_at:problem_at])
+    problem = FORMATS[form].read(content[problem_at + len('\nProblem:\n') :], domain, '<prompt>')
+    assert problem.init == task.problem.init
+    assert problem.goal == task.problem.goal
+    assert problem.constraints == task.problem.constraints
+    assert domain.actions == task.problem.domain.actions
+
+
+def test_instruct_shows_every_attempt_with_its_reason(task: Pddl3Task) -> None:
+    plans = [UNSAFE, '(putdown red)']
+    history = [(plan, task.verify(plan)) for plan in plans]
+    messages = InstructStyle().messages(task.problem, history)
+    assert [m['role'] for m in messages] == ['user', 'assistant', 'user', 'assistant', 'user']
+    assert [m['content'] for m in messages[1::2]] == plans
+    for (_, verdict), message in zip(history, messages[2::2], strict=True):
+        assert verdict.reason in message['content']
+    assert 'breaks a trajectory constraint' in messages[2]['content']
+    assert 'precondition' in messages[4]['content']
+
+
+def test_words_show_the_last_attempt_up_to_its_fault(task: Pddl3Task) -> None:
+    plans = ['(putdown red)', f'{UNSAFE}\n(unstack red blue)']
+    history = [(plan, task.verify(plan)) for plan in plans]
+    categories = [Category.PRECONDITION_VIOLATION, Category.SAFETY_VIOLATION]
+    assert [v.category for _, v in history] == categories
+    (message,) = WordStyle().messages(task.problem, history)
+    assert message['content'].endswith(
+        '[attempt] unstack block2 block1 putdown block2 pickup block1 stack block1 block3 '
+        '[verdict] safety'
+    )
+    (plain,) = WordStyle().messages(task.problem, [])
+    assert message['content'].startswith(plain['content'])
+
+
+def test_an_attempt_that_is_no_plan_is_told_by_its_verdict(task: Pddl3Task) -> None:
+    (message,) = WordStyle().messages(task.problem, [('I cannot', task.verify('I cannot'))])
+    assert message['content'].endswith('[attempt] [verdict] format')
+
+
+@pytest.mark.parametrize('style', [InstructStyle(), WordStyle()])
+def test_what_is_taught_is_what_is_read(task: Pddl3Task, style: PromptStyle) -> None:
+    plan = parse_plan('(unstack green red)\n(stack green blue)')
+    assert style.plan_text(style.answer(plan, task.problem), task.problem) == str(plan)
+
+
+def test_answers_are_taken_as_they_are(task: Pddl3Task) -> None:
+    style = InstructStyle()
+    answer = '<think>\n(pickup red) would be unsafe\n</think>\n\n(pickup blue)\n'
+    assert style.plan_text(answer, task.problem) == '(pickup blue)'
+    chatty = 'Here is the plan:\n(pickup blue)'
+    assert style.plan_text(chatty, task.problem) == chatty
+    assert task.verify(chatty).category is Category.FORMAT_ERROR
+    for strange in ('unstack block2 block9', 'unstack block2', 'block1 block2', 'fly block1'):
+        found = WordStyle().plan_text(strange, task.problem)
+        assert task.verify(found).category is Category.FORMAT_ERROR
+
+
+def test_a_domain_that_the_model_does_not_know_is_refused() -> None:
+    own = load_task(
+        '(define (problem p) (:domain lights) (:objects a) (:init) (:goal (lit a)))',
+        '(define (domain lights) (:predicates (lit ?x))'
+        ' (:action ignite :parameters (?x) :effect (lit ?x)))',
+    )
+    with pytest.raises(SafegenError, match='does not know') as caught:
+        WordStyle().messages(own.problem, [])
+    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_a_task_that_is_too_large_for_the_words_of_the_model_is_told_from_that() -> None:
+    large = kits()['blocksworld'].problem(1, {'blocks': MOST_OF_A_KIND + 1}, 'none').problem
+    late = TEXT.replace('(and (some', f'(and (within {MOST_STEPS + 1} (clear red)) (some')
+    for problem in (large, load_task(late).problem):
+        with pytest.raises(SafegenError, match='planner hierarchy') as caught:
+            WordStyle().messages(problem, [])
+        assert caught.value.code is ErrorCode.TASK_TOO_LARGE
+
+
+@pytest.mark.parametrize('text', ['{', '[]', '{}', '{"prompt_style": "poem"}', '"words"'])
+def test_a_broken_settings_file_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / 'safegen.json').write_text(text)
+    with pytest.raises(BackendError, match='words'):
+        load_style(tmp_path)
+
+
+@pytest.mark.slow
+def test_words_need_their_tokenizer(tmp_path: Path) -> None:
+    (tmp_path / 'safegen.json').write_text('{"prompt_style": "words"}')
+    with pytest.raises(BackendError, match=r'tokenizer\.json'):
+        load_style(tmp_path)
+    word_tokenizer(vocabulary(), 64).save_pretrained(tmp_path)
+    style = load_style(tmp_path)
+    assert style.messages(load_task(TEXT).problem, []) == WordStyle().messages(
+        load_task(TEXT).problem, []
+    )
+    vocab = json.loads((tmp_path / 'tokenizer.json').read_text())['model']['vocab']
+    assert set(vocab) >= set(vocabulary())
+
+
+def test_folders_of_other_makers_are_instruct(tmp_path: Path) -> None:
+    assert isinstance(load_style(tmp_path), InstructStyle)
+
+
+def test_a_slot_that_the_task_lacks_is_no_object_of_the_user() -> None:
+    own = load_task(TEXT.replace('red', 'block7').replace('green', 'block1'))
+    words = 'unstack block2 block7'
+    assert WordStyle().plan_text(words, own.problem) == words
+    assert own.verify(words).category is Category.FORMAT_ERROR
+
+
+def test_places_that_do_not_differ_are_refused() -> None:
+    ferry = load_task(
+        '(define (problem p) (:domain ferry) (:objects l0 l1 c0) (:init (location l0)'
+        '(location l1) (car c0) (empty-ferry) (at-ferry l0) (at c0 l0)) (:goal (at c0 l1)))'
+    )
+    with pytest.raises(SafegenError, match='state it for all of them'):
+        WordStyle().messages(ferry.problem, [])
+
+
+STEPS = '(unstack green red)\n(stack green blue)'
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        f'Sure! Here is the plan:\n\n```pddl\n{STEPS}\n```\nIt keeps all constraints.',
+        '1. (unstack green red)\n2. (stack green blue)',
+        f'<think>\n(pickup blue)?\n</think>\n{STEPS}',
+        f'- {STEPS.splitlines()[0]}\n- {STEPS.splitlines()[1]}\n',
+    ],
+)
+def test_a_plan_is_taken_out_of_the_answer_of_a_chat_model(task: Pddl3Task, answer: str) -> None:
+    text = ServerStyle().plan_text(answer, task.problem)
+    sent = ServerStyle().messages(task.problem, [(text, Verdict())])[1]['content']
+    assert sent == STEPS  # the model has not written the comment
+    assert str(parse_plan(text)) == STEPS
+    assert text.startswith('; of the answer: took 2 steps')
+    assert ServerStyle().plan_text(STEPS, task.problem) == STEPS
+
+
+@pytest.mark.parametrize(
+    'answer',
+    [
+        f'{STEPS}\nand then (pickup red)',
+        f'{STEPS}\n\nOr else:\n{STEPS}',
+        f'```\n{STEPS}\n(pick up red\n```',
+        'I cannot do that.',
+    ],
+)
+def test_a_part_of_a_plan_is_never_taken(task: Pddl3Task, answer: str) -> None:
+    text = ServerStyle().plan_text(answer, task.problem)
+    assert task.verify(text).category is Category.FORMAT_ERROR
+
+
+def test_only_models_at_servers_are_read_so(tmp_path: Path) -> None:
+    assert type(style_of('http://127.0.0.1:8000/v1#m')) is ServerStyle
+    assert type(style_of(str(tmp_path))) is InstructStyle
