@@ -85,6 +85,18 @@ def _held_up(name: str) -> Iterator[Node]:
         rclpy.try_shutdown(context=context)
 
 
+@contextmanager
+def _asked(
+    work: Callable[[Any], PlanTask.Result], **callbacks: Any
+) -> Iterator[tuple[GoalServer, Node, GoalClient]]:
+    """A server that does this work, its node, and a client that has found it."""
+    with _spinning('server') as node, _spinning('client') as asking:
+        server = GoalServer(node, PlanTask, 'plan_task', work, **callbacks)
+        client = GoalClient(asking, PlanTask, 'plan_task')
+        assert client.wait_for_server(timeout_sec=WAIT_S)
+        yield server, node, client
+
+
 class _Held(dict[Any, Any]):
     """What rclpy writes to between its two futures, made slow."""
 
@@ -95,10 +107,7 @@ class _Held(dict[Any, Any]):
 
 def _until_matched(server: Node) -> None:
     """Waits until the server knows who wants its feedback; what is published before is lost."""
-    deadline = time.monotonic() + WAIT_S
-    while not server.count_subscribers('plan_task/_action/feedback'):
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.01)
+    wait_until(lambda: bool(server.count_subscribers('plan_task/_action/feedback')), 'the client')
 
 
 def _first_handle(client: GoalClient, hear: Callable[[Any], None]) -> Any:
@@ -122,10 +131,7 @@ def _succeed(goal_handle: Any) -> PlanTask.Result:
 
 @pytest.mark.usefixtures('ros_domain')
 def test_an_answer_that_comes_while_the_goal_is_being_sent_is_not_lost() -> None:
-    with _spinning('server') as server, _spinning('client') as node:
-        GoalServer(server, PlanTask, 'plan_task', _succeed)
-        client = GoalClient(node, PlanTask, 'plan_task')
-        assert client.wait_for_server(timeout_sec=WAIT_S)
+    with _asked(_succeed) as (_, _, client):
         client._feedback_callbacks = _Held()
         sent = client.send_goal_async(PlanTask.Goal(), lambda feedback: None)
         handle = wait_for(sent, WAIT_S, 'the acceptance', ErrorCode.SERVER_LOST)
@@ -155,11 +161,8 @@ def test_feedback_that_is_overtaken_by_the_result_is_heard_in_order() -> None:
         if len(heard) % BURST == 0:
             complete.set()
 
-    with _spinning('server') as server, _spinning('client') as node:
-        GoalServer(server, PlanTask, 'plan_task', _burst)
-        client = GoalClient(node, PlanTask, 'plan_task')
-        assert client.wait_for_server(timeout_sec=WAIT_S)
-        _until_matched(server)
+    with _asked(_burst) as (_, node, client):
+        _until_matched(node)
         first = _first_handle(client, lambda feedback: None).get_result_async()
         wait_for(first, WAIT_S, 'the first result', ErrorCode.SERVER_LOST)
         open_before = len(client._futures)
@@ -242,10 +245,7 @@ def test_the_work_of_a_goal_begins_while_the_executor_is_busy() -> None:
         assert begun.wait(WAIT_S)  # the only thread of the executor is in this callback
         free.set()
 
-    with _spinning('server') as node, _spinning('client') as asking:
-        server = GoalServer(node, PlanTask, 'plan_task', work, handle_accepted_callback=accepted)
-        client = GoalClient(asking, PlanTask, 'plan_task')
-        assert client.wait_for_server(timeout_sec=WAIT_S)
+    with _asked(work, handle_accepted_callback=accepted) as (server, _, client):
         handle = _first_handle(client, lambda feedback: None)
         wait_for(handle.get_result_async(), WAIT_S, 'the result', ErrorCode.SERVER_LOST)
         assert free.is_set()
@@ -328,12 +328,7 @@ def test_a_goal_is_cancelled_whose_acceptance_is_not_known() -> None:
         return PlanTask.Result()
 
     goal_id = UUID(uuid=list(range(16)))
-    with _spinning('server') as node, _spinning('client') as asking:
-        GoalServer(
-            node, PlanTask, 'plan_task', work, cancel_callback=lambda _: CancelResponse.ACCEPT
-        )
-        client = GoalClient(asking, PlanTask, 'plan_task')
-        assert client.wait_for_server(timeout_sec=WAIT_S)
+    with _asked(work, cancel_callback=lambda _: CancelResponse.ACCEPT) as (_, _, client):
         client.send_goal_async(PlanTask.Goal(), goal_uuid=goal_id)
 
         def ended() -> bool:
@@ -360,10 +355,7 @@ def test_a_goal_can_be_canceled_when_its_cancel_callback_has_ended_its_work() ->
         goal_handle.canceled()
         return PlanTask.Result()
 
-    with _spinning('server') as node, _spinning('client') as asking:
-        GoalServer(node, PlanTask, 'plan_task', work, cancel_callback=cancel)
-        client = GoalClient(asking, PlanTask, 'plan_task')
-        assert client.wait_for_server(timeout_sec=WAIT_S)
+    with _asked(work, cancel_callback=cancel) as (_, _, client):
         handle = _first_handle(client, lambda feedback: None)
         result = handle.get_result_async()
         handle.cancel_goal_async()
