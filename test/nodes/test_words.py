@@ -294,6 +294,7 @@ def test_a_translation_ends_with_its_goal(stack: Stack) -> None:
     assert result.error_code == ErrorCode.PLANNING_TIMEOUT
 
 
+@pytest.mark.nightly  # it loads the model that ships
 def test_a_model_that_answers_no_chat_translates_nothing(tmp_path: Path) -> None:
     class Silent:
         def __getattr__(self, name: str) -> Any:

@@ -229,7 +229,7 @@ FAULTS: dict[str, Fault] = {
         codes=(
             *STOPPED, *_GONE, *_UNHEARD, ErrorCode.EXECUTION_CANCELED, ErrorCode.PLANNING_CANCELED
         ),
-        cause='supervisor|heartbeat|executor|was deactivated or ended', node='supervisor',
+        cause='supervisor|heartbeat|executor|validator|was deactivated or ended', node='supervisor',
         transports=(SUPERVISED_TWIN,),
     ),
     'supervisor_frozen': Fault(
