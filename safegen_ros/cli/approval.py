@@ -16,7 +16,7 @@ from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_answer, print_error
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.record.approval import SHOWN_REQUEST
+from safegen_ros.record.approval import doubts_and_request
 from safegen_ros.ros import conversions, record_conversions
 from safegen_ros.ros.lifecycle import why_missing
 from safegen_ros.ros.stack_state import absolute_namespace, current_domain, require_stack
@@ -111,7 +111,7 @@ def lines(pending: Any) -> list[str]:
     verdict = Category(pending.verdict.category).name
     left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()
     again = f', {pending.replans} replans' if pending.replans else ''
-    doubts, _, words = pending.request.rpartition(SHOWN_REQUEST)
+    doubts, words = doubts_and_request(pending.request)
     asked = [f'request {words!r}, read by a model as'] if words else []
     return [
         *([repr(doubts)] if doubts else []),

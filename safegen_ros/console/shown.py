@@ -12,7 +12,7 @@ from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
 from safegen_ros.console.widgets import STEPS
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.approval import SHOWN_REQUEST
+from safegen_ros.record.approval import doubts_and_request
 from safegen_ros.record.present.cards import MOST_LIT, attempt_html, steps_html, task_html
 from safegen_ros.record.present.chart import GanttChart, chart_html, chart_of_steps
 from safegen_ros.record.present.constraint_status import lights, lights_html
@@ -246,7 +246,7 @@ def plan_html(snapshot: Snapshot) -> str:
             draw('reading', f'Digest {pending.digest[:8]} of task and plan', pending.digest)
         )
         if pending.request and goal is not None:
-            doubts, _, words = pending.request.rpartition(SHOWN_REQUEST)
+            doubts, words = doubts_and_request(pending.request)
             above.append(draw('strong', 'A model read this request. Is the task what is meant?'))
             above += [f'“{words}”', *([draw('note', doubts, 'sg-bad')] if doubts else [])]
             above.append(task_html(pending.problem or goal.problem))

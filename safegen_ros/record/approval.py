@@ -102,10 +102,15 @@ def _step_text(step: list[str | list[str]]) -> str:
     return ' '.join(f'({" ".join(each)})' for each in (words, *beside))
 
 
-SHOWN_REQUEST = '\nRequest: '
-"""Between the doubts about the reading of a request, which are one line, and its text."""
+_DOUBT, _REQUEST = 'In doubt: ', '\nRequest: '
 
 
 def shown_request(text: str, doubts: str) -> str:
     """A request as an operator sees it, with the doubts about its reading, if there are any."""
-    return f'In doubt: {"; ".join(doubts.splitlines())}.{SHOWN_REQUEST}{text}' if doubts else text
+    return f'{_DOUBT}{"; ".join(doubts.splitlines())}.{_REQUEST}{text}' if doubts else text
+
+
+def doubts_and_request(shown: str) -> tuple[str, str]:
+    """The two parts of `shown_request`; the doubts, if there are any, are its first line."""
+    doubts, between, text = shown.partition(_REQUEST)
+    return (doubts, text) if between and doubts.startswith(_DOUBT) else ('', shown)

@@ -21,7 +21,12 @@ from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 from safegen_ros.cli.kept_runs import complete_run
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import installation_key, new_key
-from safegen_ros.record.approval import ApprovalRecord, looked_at
+from safegen_ros.record.approval import (
+    ApprovalRecord,
+    doubts_and_request,
+    looked_at,
+    shown_request,
+)
 from safegen_ros.record.events import PlanEvent
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
@@ -326,3 +331,11 @@ def test_two_runs_are_compared(safegen: CommandLine, runs: Path) -> None:
     status, _, err = safegen('runs', 'show', FIRST, '--compare', 'nothing-like-it')
     assert status == 2
     assert 'there is no run' in err
+
+
+@pytest.mark.parametrize('text', ['b1 on b2', 'b1\nRequest: on b2', 'In doubt: no.\nb1', ''])
+@pytest.mark.parametrize('doubts', ['', 'the request says "x"', 'one\ntwo'])
+def test_doubts_and_request_are_told_apart(text: str, doubts: str) -> None:
+    told, words = doubts_and_request(shown_request(text, doubts))
+    assert words == text
+    assert told == (f'In doubt: {"; ".join(doubts.splitlines())}.' if doubts else '')
