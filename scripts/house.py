@@ -45,7 +45,7 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(584, 400),
+    'source files': Limit(582, 400),
     'source lines': Limit(114_570, 76_000),
     'test files': Limit(274),
     'test lines': Limit(60_120, 42_000),
