@@ -172,7 +172,7 @@ def test_the_script_of_the_documentation_runs(stack: Supervisor, tmp_path: Path)
     fenced = re.compile(r'```python\n((?:.*\n)*?with Client\(\) as client:\n(?:    .*\n)+)```')
     indented = re.compile(r'((?:    .*\n)*    with Client\(\) as client:\n(?:    .*\n)+)')
     [script] = fenced.findall(
-        (ROOT / 'README.md').read_text(encoding='utf-8').split('and ROS 2')[1]
+        (ROOT / 'README.md').read_text(encoding='utf-8').split('With a stack that is up')[1]
     )
     page = (ROOT / 'docs' / 'interfaces.md').read_text(encoding='utf-8')
     told = [re.sub('^    ', '', found, flags=re.M) for found in indented.findall(page)]
