@@ -40,9 +40,9 @@ demo: setup
 # The rooms without ROS, torch and long waits. `-p quick` fails a run that imports one of them.
 QUICK := $(addprefix test/,pddl verify search planning tasks language record/test_golden.py keys) \
   test/test_docs.py test/test_golden.py test/test_house.py test/test_untrusted.py test/test_verdict.py
-# Four on two cores: many tests wait for an arm that moves in real time. A file stays whole, as many
+# Three on two cores: many tests wait for an arm that moves in real time. A file stays whole, as many
 # share a stack.
-WORKERS := -n 4 --dist loadfile --no-loadscope-reorder
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 
 quick: setup
 	$(BIN)/python -m pytest --quiet -n 2 --dist worksteal -p support.quick -m 'not slow and not nightly' $(QUICK) $(ARGS)

@@ -274,11 +274,10 @@ MATRIX = tuple(
 EVERY_DAY = frozenset({
     Row('executor_frozen', MOVING, TWIN),
     Row('validator_killed', MOVING, TWIN),
-    Row('supervisor_killed', MOVING, SUPERVISED_TWIN),
 })  # fmt: skip
-"""A node and a supervisor killed, a node frozen. The others are marked `nightly`; by day
-test_real_arm.py pulls a serial cable, test_ssh_link.py cuts a network, and test_watchdog.py and
-test_stop_latch.py have the rules."""
+"""A node killed, a node frozen. The others are marked `nightly`; by day test_supervisor.py kills a
+supervisor, test_real_arm.py pulls a serial cable, test_ssh_link.py cuts a network, and
+test_watchdog.py and test_stop_latch.py have the rules."""
 
 
 def matrix(transport: str) -> pytest.MarkDecorator:
@@ -399,7 +398,11 @@ def _struck(stack: Stack, row: Row, fault: Fault, sender: Sender) -> float:
     sender.wait()
     if row.phase != WAITING:
         stack.watch.begin()
-        wait_until(lambda: stack.watch.travelled() > FAR, 'the arm moves')
+        try:
+            wait_until(lambda: stack.watch.travelled() > FAR, 'the arm moves')
+        except AssertionError:
+            told = sender.told() if sender.process is None else ''
+            raise AssertionError(f'the arm does not move: {told}') from None
     if row.phase == HOLDING:
         assert stack.watch.tool_on()
     since = time.monotonic()
