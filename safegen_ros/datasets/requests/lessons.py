@@ -13,8 +13,8 @@ from random import Random
 from safegen_ros.datasets.requests.phrases import chosen, phrases
 from safegen_ros.datasets.requests.rules import SpokenRules
 from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
+from safegen_ros.datasets.requests.sequences import SequencedWishes
 from safegen_ros.datasets.requests.speech import Speech
-from safegen_ros.datasets.requests.turns import TurnedWishes
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.reader import read_problem
@@ -32,7 +32,7 @@ _TRIES = 400
 _TIME_LIMIT_S = 2.0  # harder ones are left out, more of them by a slow machine
 _LEADS, _TRAILS = 0.45, 0.45  # shares of the requests with a remark before and behind them
 _LISTED = 0.08  # share of the longer ones that are lists
-_ASIDES = 0.05  # share with an object that does not matter
+_ASIDES = 0.1  # share with an object that does not matter
 _MANNERED = 0.3  # share in the manner of a certain person
 _SLIPS = 0.1  # share with words that are misspelt
 
@@ -94,19 +94,27 @@ def as_asked(
 
 
 def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], list[str]]:
-    """A request, the facts that it wants, and its rules in PDDL3."""
+    """A request, the facts that it wants, and its rules in PDDL3.
+
+    A fact that must be false is one of `not`, with the fact in PDDL.
+    """
     speech = Speech(rng, scene)
-    wishes = TurnedWishes(speech)
+    wishes = SequencedWishes(speech)
     parts = [part for _ in range(rng.choice(_PARTS)) if (part := wishes.part())]
     if not parts:
         return '', [], []
     if len(parts) > 1 and rng.random() < _LISTED:
-        mark = rng.choice(('{}. ', '{}) ', '({}) ', '- ', '* ', '{} '))
-        text = ' '.join(mark.format(n) + part + '.' for n, part in enumerate(parts, start=1))
+        mark = rng.choice(phrases()['orders'])
+        numbers = range(1, 9)
+        if ')' in mark or len(mark) > 5:  # and not the name of an object
+            numbers = rng.choice(
+                (range(1, 9), phrases()['letters' if ')' in mark else 'digits'][1:])
+            )
+        text = ' '.join(mark.format(n) + p + '.' for n, p in zip(numbers, parts, strict=False))
     else:
         text = parts[0] + ''.join(rng.choice(phrases()['joints']) + part for part in parts[1:])
-    rules, said = SpokenRules(speech, wishes), dict[str, None]()
-    for _ in range(rng.choice(_RULES)):
+    rules, said = SpokenRules(speech, wishes), dict.fromkeys(wishes.rules)
+    for _ in range(0 if said else rng.choice(_RULES)):
         tried = (rules.rule() for _ in range(_RULE_TRIES))
         told, rule = next((each for each in tried if each[1] and each[1] not in said), ('', ''))
         if not rule:
@@ -123,17 +131,22 @@ def spoken_request(rng: Random, scene: RequestScene) -> tuple[str, list[Atom], l
     if rng.random() < _LEADS:
         text = f'{chosen(rng, phrases()["leads"])} {text}'
     if rng.random() < _TRAILS:
-        text += chosen(rng, phrases()['trails'])
+        fit = [each for each in phrases()['trails'] if not said or 'before' not in each]
+        text += chosen(rng, fit)
     names = {name for each in scene.objects.values() for name in each}
-    spare = [
-        n for n in sorted(names) if not any(n in a for a in wishes.goal) and n not in ' '.join(said)
-    ]
+    used = {n for atom in (*wishes.goal, *wishes.denied) for n in atom}
+    moved = {
+        n for fact in scene.facts.values() for n in scene.objects.get((*fact.takes, '')[0], ())
+    }
+    spare = [n for n in sorted(moved) if n not in used and n not in ' '.join(said)]
     if spare and rng.random() < _ASIDES:
         told = chosen(rng, phrases()['asides-about']).format(speech.name(rng.choice(spare)))
         text = (
             f'{told} , {text}' if rng.random() < 0.2 else f'{text}{rng.choice((", ", ". "))}{told}'
         )
-    return _written(rng, _mannered(rng, text, names)), wishes.goal, list(said)
+    goal = [*wishes.goal, *(('not', atom_text(atom)) for atom in wishes.denied)]
+    told_rules = [rule for each in said for rule in each.splitlines()]
+    return _written(rng, _mannered(rng, text, names)), goal, told_rules
 
 
 def _mannered(rng: Random, text: str, names: set[str]) -> str:

@@ -65,5 +65,5 @@ def of_several(be: str) -> str:
 
 _PLURALS = {
     'is': 'are', 'has': 'have', 'needs': 'need', 'ends': 'end', 'stays': 'stay',
-    'remains': 'remain',
+    'remains': 'remain', "isn't": "aren't", "doesn't": "don't", 'to': 'to',
 }  # fmt: skip

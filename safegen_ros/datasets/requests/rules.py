@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from safegen_ros.datasets.requests.phrases import chosen, gerund, phrases
 from safegen_ros.datasets.requests.scenes import AskedFact
@@ -35,7 +34,7 @@ class SpokenRules:
         rng = self._rng
         if rng.random() < _TURNED:
             turns = [self._reasoned, self._reasoned, self._firm, self._no_kind, self._until]
-            turns += [*turns, self._for_good, self._within]
+            turns += [*turns, self._for_good, self._within, self._alike, self._alike]
             told, rule = rng.choice(turns)()
         else:
             told, rule = self._plain()
@@ -45,17 +44,20 @@ class SpokenRules:
 
     def _plain(self) -> SpokenRule:
         shape = self._rng.random()
-        if shape < 0.4:
+        if shape < 0.1:
+            return self._sometime()
+        if shape < 0.42:
             ruled = self._scene.ruled and self._rng.random() < 0.65
             return self._forbidden_deed() if ruled else self._forbidden()
         if shape < 0.55:
             return self._nothing_there()
         if shape < 0.75:
             return self._lasting()
-        return self._ordered() if shape < 0.92 else self._once()
+        return self._ordered() if shape < 0.89 else self._once()
 
     def _names(self, atom: Atom) -> list[str]:
-        return list(map(self._speech.name, atom[1:]))
+        names = list(map(self._speech.name, atom[1:]))
+        return [*names[:2], self._speech.hand(atom[3], atom[1])] if len(atom) == 4 else names
 
     def _never(self, deed: str) -> str:
         if self._rng.random() < 0.75:
@@ -66,8 +68,7 @@ class SpokenRules:
     def _forbidden_deed(self) -> SpokenRule:
         rng, scene = self._rng, self._scene
         ruled = rng.choice(scene.ruled)
-        takes = scene.facts[ruled['fact']].takes
-        atom = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+        takes, atom = self._scene.deed(self._rng, ruled)
         busy = len(atom) == 2 and atom[1] in self._wishes.busy
         if busy or atom in self._wishes.goal or atom in scene.now:
             return _NONE
@@ -181,8 +182,7 @@ class SpokenRules:
         """A deed that no request asks for, only after a fact."""
         rng, scene = self._rng, self._scene
         ruled = rng.choice(scene.ruled)
-        takes = scene.facts[ruled['fact']].takes
-        late = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+        takes, late = self._scene.deed(self._rng, ruled)
         mover = ruled.get('mover')
         same = mover is not None and late[1 + mover] == (*early, '')[1]
         if same or late in scene.now or late in self._wishes.goal:
@@ -195,7 +195,7 @@ class SpokenRules:
             told = chosen(rng, phrases()['order-deeds'])
             deed = chosen(rng, ruled['deeds']).format(*words)
             told = told.format(d1=deed, **self._early(early))
-        every = self._exists_text(late, takes, ruled.get('all', ()))
+        every = self._scene.exists(late, takes, ruled.get('all', ()))
         return told, f'(sometime-before {every} {atom_text(early)})'
 
     def _early(self, early: Atom) -> dict[str, str]:
@@ -254,8 +254,7 @@ class SpokenRules:
         shape = rng.random()
         if shape < 0.4 and scene.ruled:
             ruled = rng.choice(scene.ruled)
-            takes = scene.facts[ruled['fact']].takes
-            atom = (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+            takes, atom = self._scene.deed(self._rng, ruled)
             if atom in self._wishes.goal or atom in scene.now:
                 return _NONE
             told = chosen(rng, ruled['plain'])
@@ -324,33 +323,68 @@ class SpokenRules:
         return told, self._never_text((fact.name, ''), fact.takes, (0,))
 
     def _once(self) -> SpokenRule:
-        ruled, atom = self._ruled()
-        if not atom:
-            return _NONE
-        deed = chosen(self._rng, ruled['deeds']).format(*self._names(atom))
-        told = str(self._rng.choice(phrases()['once'])).format(d=deed)
-        return told, f'(at-most-once {atom_text(atom)})'
-
-    def _ruled(self) -> tuple[Mapping[str, Any], Atom]:
-        """The phrases of a deed and its fact; the fact is empty where the scene has none."""
-        rng, scene = self._rng, self._scene
-        able = [each for each in scene.ruled if 'all' not in each]
+        able = [each for each in self._scene.ruled if 'all' not in each]
         if not able:
-            return {}, ()
-        ruled = rng.choice(able)
-        takes = scene.facts[ruled['fact']].takes
-        return ruled, (ruled['fact'], *(rng.choice(scene.objects[kind]) for kind in takes))
+            return _NONE
+        ruled = self._rng.choice(able)
+        takes, atom = self._scene.deed(self._rng, ruled)
+        names = self._names(atom)
+        rule = f'(at-most-once {atom_text(atom)})'
+        if len(takes) == 1 and self._rng.random() < 0.2:
+            names = [f'any {self._rng.choice(self._scene.nouns[takes[0]])}']
+            every = self._scene.objects[takes[0]]
+            rule = '\n'.join(f'(at-most-once {atom_text((atom[0], name))})' for name in every)
+        elif 'visits' in ruled and self._rng.random() < 0.5:
+            return chosen(self._rng, ruled['visits']).format(*names), rule
+        deed = chosen(self._rng, ruled['deeds']).format(*names)
+        return str(self._rng.choice(phrases()['once'])).format(d=deed), rule
+
+    def _sometime(self) -> SpokenRule:
+        """A fact that is true at some time."""
+        fact = self._rng.choice([*self._scene.facts.values()])
+        atom = None if fact.phrases.get('fixed') else self._other(fact)
+        if atom is None:
+            return _NONE
+        told = chosen(self._rng, phrases()['sometime']).format(**self._early(atom))
+        return told, f'(sometime {atom_text(atom)})'
+
+    def _alike(self) -> SpokenRule:
+        """The same rule for two things."""
+        rng, scene = self._rng, self._scene
+        atom = self._lasting_atom()
+        if atom and rng.random() < 0.5:
+            fact = scene.facts[atom[0]]
+            able = [a for a in sorted(scene.now) if (a[0], *a[2:]) == (atom[0], *atom[2:])]
+            able = [a for a in able if a[1] not in self._wishes.busy and a != atom]
+            able = [a for a in able if scene.kind(a[1]) == scene.kind(atom[1])]
+            fit = [each for each in phrases()['kept'] if not each[0].startswith('never')]
+            if not able or fact.phrases.get('about', 1) != 1:
+                return _NONE
+            both = atom, rng.choice(able)
+            words = [self._speech.listed([a[1] for a in both]), *self._names(atom)[1:]]
+            told = self._speech.state(fact, words, fit, several=True)
+            rules = [f'(always {atom_text(each)})' for each in both]
+            return f'{told} {rng.choice(phrases()["lasting"])}', '\n'.join(rules)
+        if not scene.ruled:
+            return _NONE
+        ruled = rng.choice(scene.ruled)
+        takes, one = self._scene.deed(self._rng, ruled)
+        place = ruled.get('mover', 0)
+        if place in ruled.get('all', ()):
+            place = len(takes) - 1
+        pool = [n for n in scene.objects[takes[place]] if n not in (*one, *self._wishes.busy)]
+        if one[place + 1] in self._wishes.busy or not pool or 'hand' in ruled:
+            return _NONE
+        other = (*one[: place + 1], rng.choice(pool), *one[place + 2 :])
+        if {one, other} & {*scene.now, *self._wishes.goal}:
+            return _NONE
+        words = self._names(one)
+        either = chosen(rng, phrases()['either'])
+        words[place] = either.format(words[place], self._speech.name(other[place + 1]))
+        told = self._never(chosen(rng, ruled['deeds']).format(*words))
+        every = ruled.get('all', ())
+        return told, '\n'.join(self._never_text(each, takes, every) for each in (one, other))
 
     def _never_text(self, atom: Atom, takes: Sequence[str], every: Sequence[int] = ()) -> str:
         """That a fact is never true; of any object for the arguments in `every`."""
-        return f'(always (not {self._exists_text(atom, takes, every)}))'
-
-    def _exists_text(self, atom: Atom, takes: Sequence[str], every: Sequence[int]) -> str:
-        """A fact, for some objects in the places of `every`."""
-        if not every:
-            return atom_text(atom)
-        terms, bound = [*atom[1:]], []
-        for place, variable in zip(every, 'xyz', strict=False):
-            terms[place] = f'?{variable}'
-            bound.append(f'?{variable} - {takes[place]}' if self._scene.typed else f'?{variable}')
-        return f'(exists ({" ".join(bound)}) {atom_text((atom[0], *terms))})'
+        return f'(always (not {self._scene.exists(atom, takes, every)}))'

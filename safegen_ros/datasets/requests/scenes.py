@@ -85,6 +85,26 @@ class RequestScene:
         """The kind of an object."""
         return next(kind for kind, names in self.objects.items() if name in names)
 
+    def deed(self, rng: Random, ruled: Mapping[str, Any]) -> tuple[Sequence[str], Atom]:
+        """The kinds of a forbidden fact's arguments, and that fact of random objects."""
+        takes = self.facts[ruled['fact']].takes
+        atom = (ruled['fact'], *(rng.choice(self.objects[kind]) for kind in takes))
+        hands = [each for each in sorted(self.now) if each[0] == 'free']
+        if len(atom) == 4 and hands:
+            _, robot, hand = rng.choice(hands)
+            atom = (atom[0], robot, atom[2], hand)
+        return takes, atom
+
+    def exists(self, atom: Atom, takes: Sequence[str], every: Sequence[int]) -> str:
+        """A fact in PDDL, for some objects in the places of `every`."""
+        if not every:
+            return atom_text(atom)
+        terms, bound = [*atom[1:]], []
+        for place, variable in zip(every, 'xyz', strict=False):
+            terms[place] = f'?{variable}'
+            bound.append(f'?{variable} - {takes[place]}' if self.typed else f'?{variable}')
+        return f'(exists ({" ".join(bound)}) {atom_text((atom[0], *terms))})'
+
 
 def drawn_scene(rng: Random) -> RequestScene:
     """A random scene."""
@@ -99,7 +119,9 @@ def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
     kit = kits()[world['domain']]
     while True:
         try:
-            size = kit.checked({p.name: rng.randint(p.least, p.wide[1]) for p in kit.parameters})
+            drawn = {p.name: (p.least, p.wide[1]) for p in kit.parameters}
+            # Mostly enough of a kind that 'both' and 'the other one' mean something.
+            size = kit.checked({n: max(rng.randint(*d), rng.randint(*d)) for n, d in drawn.items()})
             break
         except SizeError:
             continue

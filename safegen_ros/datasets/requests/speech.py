@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from safegen_ros.datasets.requests.phrases import chosen, gerund, of_several, participle, phrases
+from safegen_ros.datasets.requests.references import References
 from safegen_ros.datasets.requests.scenes import AskedFact, RequestScene
 
 _FORMS = ('{0}', '{0}', '{0}', '{0}', '{0}', '{noun} {0}', 'the {noun} {0}')
-_REFERRED = 0.2  # share of the objects that are named by where they are
-_NUMBERED = 0.04  # share of the objects that are named by their number
+_REFERRED = 0.25  # share of the objects that are named by where they are
+_NUMBERED = 0.06  # share of the objects that are named by their number
 _DIGITS = '0123456789'
 _TOLD_TWICE = 0.15  # share of those that are named too
 _SIDE = re.compile(r'([lr])gripper(\d+)')
@@ -31,6 +32,7 @@ class Speech:
     def __init__(self, rng: Random, scene: RequestScene) -> None:
         self.rng = rng
         self.scene = scene
+        self.references = References(rng, scene, self.name)
         self._loud = rng.random() < 0.05
 
     def name(self, name: str, *, referred: bool = False) -> str:
@@ -40,7 +42,10 @@ class Speech:
             return f'{name} , {told} ,' if rng.random() < _TOLD_TWICE else told
         if '-' in name and not name[-1].isdigit() and rng.random() < 0.5:
             return f'the {name.replace("-", " ")}'
-        noun = rng.choice(self.scene.nouns[self.scene.kind(name)])
+        kind = self.scene.kind(name)
+        if kind == 'man' and rng.random() < 0.6:
+            return name.capitalize()
+        noun = rng.choice(self.scene.nouns[kind])
         if rng.random() < _NUMBERED and (told := self._numbered(name, noun)):
             return told
         return rng.choice(_FORMS).format(name.upper() if self._loud else name, noun=noun)
@@ -59,31 +64,7 @@ class Speech:
 
     def described(self, name: str) -> str:
         """Where an object is; empty where that does not single it out."""
-        found = []
-        if self.scene.blocks:
-            low = {atom[1] for atom in self.scene.now if atom[0] == 'on-table'}
-            bare = {atom[1] for atom in self.scene.now if atom[0] == 'clear'} & low
-            if bare == {name}:
-                noun = self.rng.choice(self.scene.nouns['object'])
-                found.append(chosen(self.rng, phrases()['alone']).replace('KIND', noun))
-        for fact in self.scene.facts.values():
-            true = [atom for atom in self.scene.now if atom[0] == fact.name and len(atom) == 3]
-            for place, key in ((1, 'at0'), (2, 'at1')):
-                for atom in true:
-                    alike = sum(other[3 - place] == atom[3 - place] for other in true)
-                    if atom[place] == name and alike == 1 and key in fact.phrases:
-                        fit = [*fact.phrases[key], *(phrases()['that'] if key == 'at0' else ())]
-                        noun = self.rng.choice(self.scene.nouns[self.scene.kind(name)])
-                        told = chosen(self.rng, fit).replace('KIND', noun)
-                        told = told.replace('PLACE', 'on' if self.scene.blocks else 'at/in')
-                        found.append(chosen(self.rng, [told]).format(*map(self.name, atom[1:])))
-            there = sorted(atom for atom in true if atom[2] == name and 'set0' in fact.phrases)
-            if there:
-                told = chosen(self.rng, phrases()['where'])
-                noun = self.rng.choice(self.scene.nouns[self.scene.kind(name)])
-                thing = self.name(self.rng.choice(there)[1])
-                found.append(told.replace('KIND', noun).format(thing))
-        return self.rng.choice(sorted(found)) if found else ''
+        return self.references.described(name)
 
     def hand(self, gripper: str, robot: str) -> str:
         """A gripper, sometimes as the left or the right one of its robot."""
@@ -116,7 +97,7 @@ class Speech:
             return f'{chosen(rng, phrases()["asking"])} {self.deed(fact, words)}'
         if shape < 0.54:
             return f'{rng.choice(phrases()["gerunds"])} {self.deed(fact, words, gerund)}'
-        fit = [each for each in fact.phrases['deeds'] if _PASSIVE.match(each)]
+        fit = [each for each in fact.phrases['deeds'] if fact.name and _PASSIVE.match(each)]
         if shape < 0.66 and fit:
             return self._passive(fact, fit, words, several)
         if shape < 0.86 or several:

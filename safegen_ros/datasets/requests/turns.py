@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from safegen_ros.datasets.requests.phrases import chosen, phrases
 from safegen_ros.datasets.requests.scenes import AskedFact
-from safegen_ros.datasets.requests.wishes import COUNTS, TWICE, Wishes
+from safegen_ros.datasets.requests.wishes import TWICE, Wishes
 
 _TURNED = 0.5  # share of the parts in one of the constructions below
 _REARRANGED = 0.1  # share of the first parts about blocks that start from the stacks of now
@@ -62,7 +62,8 @@ class TurnedWishes(Wishes):
 
     def _places(self) -> list[AskedFact]:
         """Facts of where a thing is, of which many things can be in one place."""
-        return [fact for fact in self._scene.facts.values() if 'set0' in fact.phrases]
+        facts = [fact for fact in self._scene.facts.values() if 'set0' in fact.phrases]
+        return [fact for fact in facts if not fact.phrases.get('fixed')]
 
     def _topic(self) -> str:
         """A thing first, and its wish in the next sentence."""
@@ -113,6 +114,9 @@ class TurnedWishes(Wishes):
     def _some(self, fact: AskedFact, pool: Sequence[str]) -> tuple[list[str], str]:
         """Some of a kind and what they are called."""
         rng, speech = self._rng, self._speech
+        told = speech.references.several(fact.takes[0], pool) if rng.random() < 0.3 else ((), '')
+        if told[0] and len(told[0]) < len(pool):
+            return [*told[0]], told[1]
         place = rng.choice(self._scene.objects[fact.takes[1]])
         there = [name for name in pool if (fact.name, name, place) in self._scene.now]
         if there and rng.random() < 0.4:
@@ -127,7 +131,7 @@ class TurnedWishes(Wishes):
         if len(rest) == 1:
             return self._named('rest-one').replace('KIND', noun)
         told = str(self._rng.choice(phrases()['rest'])).replace('KIND', noun)
-        return told.replace('COUNT', COUNTS[min(len(rest), 6) - 2])
+        return told.replace('COUNT', self._speech.references.count(len(rest)))
 
     def _rest_of_blocks(self) -> str:
         """A stack, and the blocks that are not in it on the table."""
@@ -246,14 +250,15 @@ class TurnedWishes(Wishes):
         if not facts or self.goal:
             return ''
         fact = rng.choice(facts)
-        true = sorted(atom for atom in scene.now if atom[0] == fact.name)
+        pool = scene.objects[fact.takes[0]]
+        true = sorted(a for a in scene.now if a[0] == fact.name and a[1] in pool)
         pairs = [(a, b) for a in true for b in true if not {*a[1:]} & {*b[1:]}]
         if not pairs:
             return ''
         one, other = rng.choice(pairs)
         self._want((fact.name, one[1], other[2]))
         self._want((fact.name, other[1], one[2]))
-        told = self._named('swap', speech.name(one[1]), speech.name(other[1]))
+        told = self._named('swap', *(speech.name(a[1], referred=True) for a in (one, other)))
         if rng.random() < 0.5:
             return told
         details = [

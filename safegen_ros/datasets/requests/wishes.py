@@ -19,7 +19,6 @@ _TALLEST = 6
 _THREE = 0.4  # share of the towers of three that say where each block is
 TWICE = 0.15  # share of the towers with an end named twice
 _IT = ('it', 'it', 'that', 'that one')
-COUNTS = ('two', 'three', 'four', 'five', 'ones')
 
 
 class Wishes:
@@ -27,11 +26,15 @@ class Wishes:
 
     Attributes:
         goal: what is wanted so far.
+        denied: what must be false at last.
+        rules: what the parts say about the way there, in PDDL3.
         steps: how many of them a rule may allow.
     """
 
     def __init__(self, speech: Speech) -> None:
         self.goal: list[Atom] = []
+        self.denied: list[Atom] = []
+        self.rules: list[str] = []
         self._speech = speech
         self._rng, self._scene = speech.rng, speech.scene
         self._busy: set[str] = set()  # objects of which something is wanted
@@ -104,7 +107,7 @@ class Wishes:
         if 'gripper' in fact.takes:
             hands = {other[1:] for other in self._scene.now if other[0] == 'free'}
             return (atom[1], atom[-1]) in hands
-        if not self._scene.blocks:
+        if not self._scene.blocks or not fact.takes:
             return True
         if fact.name != 'on':
             other = {'clear': 'holding', 'holding': 'clear'}.get(fact.name, '')
@@ -202,8 +205,14 @@ class Wishes:
         words[about] = told
         for member in members:
             self._want(_with(atom, about, member))
+        if (
+            len(members) == len(pools[about])
+            and 'everything' in fact.phrases
+            and rng.random() < 0.3
+        ):
+            return chosen(rng, fact.phrases['everything'])
         several = not about and len(members) > 1
-        several = several and not re.match('every|each|what|the whole', told)
+        several = several and not re.match('every|each|any|what|the whole', told)
         return self._speech.wish(fact, words, several=several)
 
     def _group(self, fact: AskedFact, atom: Atom, about: int) -> tuple[Sequence[str], str]:
@@ -220,16 +229,19 @@ class Wishes:
         if shape < 0.3 and len(free) == len(pool) and (fact.name != 'clear' or not scene.blocks):
             kinds = {other.takes[0] for other in scene.facts.values() if other.takes}
             fit = [each for each in phrases()['everything'] if 'KIND' in each or len(kinds) == 1]
-            fit = [each for each in fit if 'COUNT' not in each or 1 < len(pool) < 6]
+            fit = [each for each in fit if 'COUNT' not in each or len(pool) > 1]
             called = str(rng.choice(fit)).replace('KIND', noun)
-            called = called.replace('COUNT', COUNTS[min(len(pool), 6) - 2])
-            return pool, f'both {noun}s' if len(pool) == 2 and rng.random() < 0.5 else called
-        if shape < 0.45:
+            called = called.replace('COUNT', self._speech.references.count(len(pool)))
+            two = len(pool) == 2 and ('all two' in called or rng.random() < 0.5)
+            return pool, f'both {noun}s' if two else called
+        if shape < 0.5 and (said := self._speech.references.several(fact.takes[about], free))[0]:
+            return said
+        if shape < 0.6:
             if 1 < len(free) < len(pool) and {*pool} - self._busy == {*free}:
                 told = str(rng.choice(phrases()['rest'])).replace('KIND', noun)
-                return free, told.replace('COUNT', COUNTS[min(len(free), 6) - 2])
+                return free, told.replace('COUNT', self._speech.references.count(len(free)))
             return [], ''
-        if shape < 0.7 and not about and 'set0' in fact.phrases:
+        if shape < 0.75 and not about and 'set0' in fact.phrases:
             place = rng.choice(scene.objects[fact.takes[1]])
             there = [name for name in pool if (fact.name, name, place) in scene.now]
             if place in others or not there or not {*there} <= {*free}:
@@ -249,15 +261,16 @@ class Wishes:
         if 'both' in told and len(there) != 2:
             told = told.replace('both', 'all', 1)
         noun = self._rng.choice(self._scene.nouns[fact.takes[0]])
-        told = told.replace('COUNT', COUNTS[min(len(there), 6) - 2]).replace('KIND', noun)
-        return told.format('', place)
+        told = told.replace('COUNT', self._speech.references.count(len(there)))
+        return told.replace('all two', 'both').replace('KIND', noun).format('', place)
 
     def _tower(self) -> str:
         """Blocks on each other."""
         rng, pool = self._rng, self._scene.objects['object']
         if self.goal or len(pool) < 2:
             return ''
-        some = rng.sample(pool, rng.randint(2, min(_TALLEST, len(pool))))
+        most = min(_TALLEST, len(pool))
+        some = rng.sample(pool, most if rng.random() < 0.25 else rng.randint(2, most))
         way = rng.choice(('up', 'down'))
         names = some if way == 'up' else some[::-1]
         called = list(map(self._speech.name, names))
@@ -289,6 +302,9 @@ class Wishes:
         if not table and rng.random() < TWICE:
             ends = map(self._speech.name, (some[0], some[-1]))
             text += chosen(rng, phrases()['told-twice']).format(*ends)
+        if len(some) == len(pool) > 2 and rng.random() < 0.3:
+            told = chosen(rng, phrases()['tower-all']).replace('KIND', 'block')
+            return told.replace('COUNT', self._speech.references.count(len(some))) + text
         if text.split()[0] in phrases()['building']:
             text = f'{chosen(rng, phrases()["asking"])} {text}'
         return text

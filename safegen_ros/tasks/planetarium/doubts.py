@@ -47,7 +47,7 @@ _RULE = re.compile(
 _CLAUSE = re.compile(r'[.;:!?\n]+|,\s|\b(?:but|then)\b')
 _ORDER = (
     r'before|after\w*|until|till|unless|only|first|last|once|order|sequence|wait|when|as long|next|'
-    r'subsequent\w*|then'
+    r'subsequent\w*|then|prior|earlier|ahead|way|priority'
 )
 _LASTING = (
     r"\w+n't|not?|never|always|nothing|nobody|none|neither|without|while|during|times?|throughout|"
@@ -56,10 +56,13 @@ _LASTING = (
 )
 _RULED = {
     'sometime-before': rf'\b(?:{_ORDER})\b',
-    'at-most-once': r'\b(?:once|twice|again|most|time|more|good|stay\w*)\b',
+    'at-most-once': r'\b(?:once|twice|again|most|time|more|good|stay\w*|one|single|only)\b',
     'always': rf'\b(?:{_LASTING})\b',
 }
-_RULED_ELSE = rf'\b(?:{_ORDER}|{_LASTING}|within|most|some\w*|via|through|visit\w*|pass\w*)\b'
+_RULED_ELSE = (
+    rf'\b(?:{_ORDER}|{_LASTING}|within|most|least|some\w*|between|moment|via|through|visit\w*|'
+    r'pass\w*)\b'
+)
 """Words by which a request can ask for a rule of an operator."""
 _SEVERAL = (
     r"all|any\w*|every\w*|each|both|none|no|nothing|nobody|rest|others?|another|remaining|them|'em|those|these|"

@@ -3,7 +3,8 @@
 """What a language model that was fine-tuned on requests reads and writes.
 
 The prompt lists the facts that can change, the objects by kind and the current state. The answer
-has the goal facts on its first line and a rule in PDDL3 on each further one:
+has the goal facts on its first line, denied ones as `(not (on b1 b2))`, and a rule in PDDL3 on each
+further one:
 
     Facts: (on object object) (on-table object) ...        (on b1 b4)
     object: b1 b2 b3 b4                                    (always (not (on b2 b3)))
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from safegen_ros.errors import PddlError
-from safegen_ros.pddl.model import And, Atom, AtomFormula, Problem
+from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Not, Problem
 from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.sexpr import Node, read_sexpr
 from safegen_ros.pddl.writer import atom_text, problem_text
@@ -73,16 +74,18 @@ def answered_problem(start: Problem, answer: str) -> str:
         _, listed = read_sexpr(f'({answer})', '<answer>')
     except PddlError:
         return answer
-    goal, rules = list[AtomFormula](), list[str]()
+    goal, rules = list[Formula](), list[str]()
     for item in listed.items:
         if isinstance(item, str):
             return answer
-        text = _text(item)
-        if item.head in start.domain.predicates:
-            predicate, *terms = text[1:-1].split()
-            goal.append(AtomFormula(predicate, tuple(terms)))
+        denied = item.head == 'not' and len(item.items) == 2
+        fact = item.items[1] if denied else item
+        if not isinstance(fact, str) and fact.head in start.domain.predicates:
+            predicate, *terms = _text(fact)[1:-1].split()
+            atom = AtomFormula(predicate, tuple(terms))
+            goal.append(Not(atom) if denied else atom)
         else:
-            rules.append(text)
+            rules.append(_text(item))
     wanted = replace(start, goal=And(tuple(dict.fromkeys(goal))), constraints=())
     written = problem_text(wanted).rstrip()
     return f'{written[:-1]}(:constraints (and {" ".join(rules)})))' if rules else written

@@ -492,6 +492,15 @@ def test_an_answer_is_a_goal_with_rules_in_the_observed_world() -> None:
     assert [constraint_text(each, typed=False) for each in found.problem.constraints] == [never]
 
 
+def test_an_answer_may_deny_a_fact() -> None:
+    found = read('b2 goes off b1, but not onto b3 for good', '(not (on b2 b1)) (not (on b2 b3))')
+    assert isinstance(found, Translation)
+    assert [formula_text(each) for each in found.problem.goal_conjuncts()] == [
+        '(not (on b2 b1))', '(not (on b2 b3))',
+    ]  # fmt: skip
+    assert 'not' in found.words
+
+
 def test_two_answers_that_differ_are_a_question() -> None:
     found = read('stack b1 and b3', '(on b1 b3)', '(on b3 b1)')
     assert isinstance(found, Question)
