@@ -25,7 +25,7 @@ from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, request_rules
 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)
-_RULES = (0, 0, 0, 0, 0, 1, 1, 1, 1, 2)
+_RULES = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)  # beside those of the wishes
 _RULE_TRIES = 4
 _REST = 0.5  # share without the rules that a grammar reads, as the model is asked
 _TRIES = 400

@@ -15,6 +15,7 @@ from safegen_ros.pddl.writer import atom_text
 
 _SEQUENCED = 0.3  # share of the parts in one of the constructions below
 _ALIKE = 0.6  # share of the orders whose things go to one place
+_LONELY = 0.7  # share of the ends that are left out where there is one of a kind
 _LASTS = ('clear', 'free', 'loose', 'useable', 'arm-empty')  # their end is never asked for
 
 
@@ -185,9 +186,9 @@ class SequencedWishes(TurnedWishes):
             if atom[0] == fact.name and atom[1] in scene.objects[fact.takes[0]]
             if not self._settles(fact, atom) & self._settled and atom[1] not in self._busy
         ]
-        if not able:
+        atom = rng.choice(able) if able else ()
+        if not atom or (len(scene.objects[scene.kind(atom[1])]) == 1 and rng.random() < _LONELY):
             return ''
-        atom = rng.choice(able)
         fact = scene.facts[atom[0]]
         members, told = [atom[1]], speech.name(atom[1])
         same = [each[1] for each in able if (each[0], *each[2:]) == (atom[0], *atom[2:])]

@@ -15,6 +15,7 @@ from safegen_ros.pddl.model import Atom
 
 _TRIES = 10
 _ALREADY = 0.1  # share of the facts that are true and asked for all the same
+_RARE = 0.6  # share of the facts that are seldom asked for that are left out
 _TALLEST = 6
 _THREE = 0.4  # share of the towers of three that say where each block is
 TWICE = 0.15  # share of the towers with an end named twice
@@ -88,7 +89,7 @@ class Wishes:
 
     def _fitting(self, fact: AskedFact) -> Atom | None:
         pools = [self._scene.objects.get(kind, []) for kind in fact.takes]
-        if not all(pools):
+        if not all(pools) or (fact.phrases.get('rare') and self._rng.random() < _RARE):
             return None
         for _ in range(_TRIES):
             atom = (fact.name, *map(self._rng.choice, pools))
