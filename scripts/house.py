@@ -45,8 +45,8 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(584, 400),
-    'source lines': Limit(115_100, 76_000),
+    'source files': Limit(585, 400),
+    'source lines': Limit(115_250, 76_000),
     'test files': Limit(274),
     'test lines': Limit(60_140, 42_000),
     'median source file': Limit(200, 200),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 
 from safegen_ros.datasets.requests.phrases import chosen, phrases
-from safegen_ros.datasets.requests.rules import SpokenRules
+from safegen_ros.datasets.requests.reasons import SpokenRules
 from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
 from safegen_ros.datasets.requests.sequences import SequencedWishes
 from safegen_ros.datasets.requests.speech import Speech
@@ -175,6 +175,8 @@ def _written(rng: Random, text: str) -> str:
     """The text as people write it: with and without capitals and marks."""
     text = re.sub(r'\s+([,.;:!?)])', r'\1', ' '.join(text.split()))
     text = re.sub(r'([,.;:!?])[,.;:]+', r'\1', text).replace('( ', '(').lstrip(' ,.;').rstrip(' ,')
+    text = re.sub(r'\b(wrench|box)s\b', r'\1es', re.sub(r'\bmans\b', 'men', text))
+    text = re.sub(r'\b(?:in|at|into) (where(?:ver)?)\b', r'\1', text)
     style = rng.random()
     if style < 0.08:
         return re.sub(r'[.,;!]+(?= )', '', text)

@@ -42,6 +42,15 @@ class References:
         members, clause = self._rng.choice(found)
         return members, self._called(kind, members, clause)
 
+    def pair(self, kind: str) -> tuple[Sequence[str], str]:
+        """Two objects of a kind that have something in common, and their words."""
+        found = [each for each in self._sets(kind) if len(each[0]) == 2]
+        if not found:
+            return (), ''
+        members, clause = self._rng.choice(found)
+        noun = self._rng.choice(self._scene.nouns[kind])
+        return members, f'the two {noun}s {self._be("that", clause, one=False)}'
+
     def _called(self, kind: str, members: Sequence[str], clause: str) -> str:
         rng, number = self._rng, len(members)
         fit = phrases()['set-that' if number > 1 else 'one-that']
@@ -49,6 +58,11 @@ class References:
         one = number == 1 or told.startswith(('every', 'each', 'any'))
         told = told.replace('KIND', rng.choice(self._scene.nouns[kind]))
         told = told.replace('COUNT', self.count(number)).replace('all two', 'both')
+        return self._be(told, clause, one=one)
+
+    def _be(self, told: str, clause: str, *, one: bool) -> str:
+        """A clause with its verb behind its subject."""
+        rng = self._rng
         be = rng.choice(['is', 'is now'] if one else ['are', 'are now', 'are at the moment'])
         if ' not' in clause:
             clause = clause.replace(' not', '')
@@ -69,7 +83,7 @@ class References:
                 if found:
                     yield sorted(found), chosen(self._rng, [clause])
             return
-        for fact in scene.facts.values():
+        for fact in (*scene.facts.values(), *scene.seen):
             fit = [each for each in fact.phrases['states'] if each.startswith('{0} =be ')]
             plain = fact.takes[:1] == (kind,) and fact.phrases.get('about', 1) == 1 and fit
             if not plain or len(fact.takes) > 2:
@@ -88,7 +102,7 @@ class References:
         if scene.blocks:
             yield from self._in_stack(name)
         kind = scene.kind(name)
-        for fact in scene.facts.values():
+        for fact in (*scene.facts.values(), *scene.seen):
             now = [atom for atom in sorted(scene.now) if atom[0] == fact.name]
             if fact.takes == (kind,) and (fact.name, name) in now and 'here' in fact.phrases:
                 yield self._noun(chosen(self._rng, fact.phrases['here']), kind)

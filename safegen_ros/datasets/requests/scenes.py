@@ -59,6 +59,7 @@ class RequestScene:
         ruled: phrases that forbid a fact.
         pairs: phrases for several facts of the same objects.
         blocks: whether the objects are stacked.
+        seen: facts that only say where things are.
     """
 
     facts: dict[str, AskedFact]
@@ -69,6 +70,7 @@ class RequestScene:
     ruled: list[Mapping[str, Any]]
     pairs: Sequence[Mapping[str, Any]] = ()
     blocks: bool = False
+    seen: Sequence[AskedFact] = ()
 
     @cached_property
     def now(self) -> frozenset[Atom]:
@@ -145,6 +147,7 @@ def _known(rng: Random, world: Mapping[str, Any]) -> RequestScene:
         list(world['ruled'].values()),
         world['pairs'],
         kit.name == 'blocksworld',
+        [AskedFact(each['fact'], tuple(each['takes']), each) for each in world.get('seen', ())],
     )
 
 

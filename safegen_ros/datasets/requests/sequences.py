@@ -28,7 +28,8 @@ class SequencedWishes(TurnedWishes):
             return super().part()
         turns = [
             self._in_order, self._in_order, self._in_order, self._detour, self._retold,
-            self._retold, self._gone, self._gone, self._other_of_two, self._stays_put,
+            self._retold, self._gone, self._gone, self._other_of_two, self._stays_put, self._joined,
+            self._moved, self._moved,
         ]  # fmt: skip
         if self._scene.ruled:
             turns += [self._before_others]
@@ -79,7 +80,12 @@ class SequencedWishes(TurnedWishes):
                 fit = [p for p in phrases()['first-then'] if alike or '{1}' not in p]
                 deeds = [speech.deed(fact, each) for each in words]
                 return chosen(rng, fit).format(deeds[0], names[1], deeds[1])
-            behind = self._named('in-order', *names)
+            if rng.random() < 0.3:
+                behind = self._named(
+                    'in-order-said' if first == mentioned[0] else 'in-order-turned'
+                )
+            else:
+                behind = self._named('in-order', *names)
         elif rng.random() < 0.5:
             for early, late in pairwise(found):
                 self._before(late, early)
@@ -216,14 +222,69 @@ class SequencedWishes(TurnedWishes):
         fact = self._rng.choice(self._about_first())
         atom = self._fitting(fact)
         pool = self._scene.objects[fact.takes[0]]
-        if atom is None or len(pool) != 2 or (atom[-1] in pool and len(atom) > 2):
+        two: Sequence[str] = pool
+        before = ''
+        if len(pool) > 2:
+            two, told = self._speech.references.pair(fact.takes[0])
+            before = f'of {told} , '
+        if atom is None or atom[1] not in two or len(two) != 2 or {*atom[2:]} & {*two}:
             return ''
         self._want(atom)
         self._last = atom[1]
-        other = self._speech.name(next(name for name in pool if name != atom[1]))
+        other = self._speech.name(next(name for name in two if name != atom[1]))
         told = self._named('other-of-two', other)
         told = told.replace('KIND', self._rng.choice(self._scene.nouns[fact.takes[0]]))
-        return self._speech.wish(fact, [told, *map(self._speech.name, atom[2:])])
+        return before + self._speech.wish(fact, [told, *map(self._speech.name, atom[2:])])
+
+    def _joined(self) -> str:
+        """A thing to where all others of its kind are."""
+        rng, facts = self._rng, [f for f in self._places() if not self._scene.blocks]
+        if not facts:
+            return ''
+        fact = rng.choice(facts)
+        pool = self._scene.objects[fact.takes[0]]
+        where = {a[1]: a[2] for a in self._scene.now if a[0] == fact.name and a[1] in pool}
+        able = [
+            n
+            for n in where
+            if len(pool) > 2 and len({where[o] for o in pool if o in where and o != n}) == 1
+        ]
+        if not able or len(where) != len(pool):
+            return ''
+        name = rng.choice(sorted(able))
+        atom = (fact.name, name, where[next(other for other in pool if other != name)])
+        if atom in self._scene.now or not self._free(fact, atom):
+            return ''
+        self._want(atom)
+        told = self._named('where-others').replace(
+            'KIND', rng.choice(self._scene.nouns[fact.takes[0]])
+        )
+        told = told.replace('COUNT', self._speech.references.count(len(pool) - 1))
+        return self._speech.wish(fact, [self._speech.name(name, referred=True), told])
+
+    def _moved(self) -> str:
+        """A thing from where it is to somewhere else."""
+        rng, speech = self._rng, self._speech
+        facts = [self._scene.facts['on']] if self._scene.blocks else self._places()
+        fact = rng.choice(facts) if facts else None
+        atom = self._new(fact) if fact else None
+        if fact is None or atom is None:
+            return ''
+        here = next((a[2] for a in self._scene.now if a[:2] == atom[:2] and len(a) == 3), '')
+        if not here or self._scene.kind(atom[1]) != fact.takes[0]:
+            return ''
+        words = [*map(speech.name, (atom[1], here, atom[2]))]
+        table = (
+            self._scene.blocks
+            and rng.random() < 0.3
+            and self._free(self._scene.facts['on-table'], ('on-table', atom[1]))
+        )
+        if table:
+            atom, words[2] = ('on-table', atom[1]), 'the table'
+        self._want(atom)
+        self._last = atom[1]
+        told = self._named('moved-block' if self._scene.blocks else 'moved', *words)
+        return f'{chosen(rng, phrases()["asking"])} {told}' if rng.random() < 0.5 else told
 
     def _stays_put(self) -> str:
         """All of a kind where each of them is now."""

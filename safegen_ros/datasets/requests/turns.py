@@ -260,7 +260,7 @@ class TurnedWishes(Wishes):
         self._want((fact.name, other[1], one[2]))
         told = self._named('swap', *(speech.name(a[1], referred=True) for a in (one, other)))
         if rng.random() < 0.5:
-            return told
+            return told + (self._named('swap-meaning') if rng.random() < 0.3 else '')
         details = [
             speech.state(fact, list(map(speech.name, words)), [('is', ''), ('ends up', '')])
             for words in ((one[1], other[2]), (other[1], one[2]))
