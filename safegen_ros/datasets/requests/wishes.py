@@ -300,7 +300,7 @@ class Wishes:
             self._want(('on-table', some[0]))
         for under, over in pairwise(some):
             self._want(('on', over, under))
-        if not table and rng.random() < TWICE:
+        if not table and 'order' not in text and rng.random() < TWICE:
             ends = map(self._speech.name, (some[0], some[-1]))
             text += chosen(rng, phrases()['told-twice']).format(*ends)
         if len(some) == len(pool) > 2 and rng.random() < 0.3:
