@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -144,21 +143,17 @@ def lessons(
     size: Annotated[int, typer.Option(min=1, help='lessons per group')] = 8,
     mix: Annotated[
         str,
-        typer.Option(
-            help='kind of lessons: small, first (like those of the paper), all; or '
-            'requests, in words'
-        ),
-    ] = 'all',
+        typer.Option(help='kind of lessons: plans, or requests in words'),
+    ] = 'plans',
     seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,
 ) -> None:
     """Write training data for a language model: many rules, sizes, formats and made-up domains."""
-    from safegen_ros.datasets.pddl3.lessons import MIXES, lesson_group, write_lessons
+    from safegen_ros.datasets.pddl3.lessons import lesson_group, write_lessons
     from safegen_ros.datasets.requests.lessons import request_group
 
     kinds: dict[str, Callable[[int, int, int], list[str]]]
-    kinds = {name: partial(lesson_group, mix) for name, mix in MIXES.items()}
-    kinds['requests'] = request_group
+    kinds = {'plans': lesson_group, 'requests': request_group}
     if mix not in kinds:
         raise typer.BadParameter(f'{mix!r} is not one of: {", ".join(kinds)}', param_hint='--mix')
     with working(jobs, '') as (workers, notify, console):

@@ -15,10 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch
 from datasets import Dataset
+from peft import PeftModel
+from transformers import AutoModelForCausalLM
 from trl import GRPOConfig as TrlConfig
 from trl import GRPOTrainer
 
+from safegen_ros.llm.model_folder import LOCAL
 from safegen_ros.training.arguments import RecipeRates, adapters, model_arguments, shared_arguments
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig
@@ -60,6 +64,8 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
     off): they are judged as far as they go, as in serving, and a model that never ends its plan
     would otherwise never hear of it.
 
+    Adapters that a recipe starts from go on being trained; then no divergence can be measured.
+
     Raises:
         ConfigError: the recipe wants what there is not, or no prompt is short enough.
         SafegenError: the dataset or the model cannot be used.
@@ -70,6 +76,11 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
             'grpo.vllm: vLLM is not installed: install a version that TRL supports, or set it to '
             'false'
         )
+    start = config.model.lora.start if config.model.lora else ''
+    if start and grpo.kl:
+        raise ConfigError(
+            'grpo.kl: TRL measures the divergence from the base without model.lora.start: write 0'
+        )
     base = Path(config.model.base)
     check_base(base, config.budget.max_length)
     tokenizer = base_tokenizer(base)
@@ -79,7 +90,7 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
     prompts = world.prompts(tokenizer, answers // grpo.generations)
     arguments = TrlConfig(
         **shared_arguments(config, out),
-        model_init_kwargs=model_arguments(config),
+        model_init_kwargs=None if start else model_arguments(config),
         loss_type='grpo',
         beta=grpo.kl,
         num_generations=grpo.generations,
@@ -89,8 +100,9 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
         max_completion_length=grpo.max_completion,
         mask_truncated_completions=False,
         scale_rewards='group',
-        # A cache that grows is copied for each token, which takes most of the time on a CPU.
-        cache_implementation='static',
+        # A cache that grows is copied for each token, which takes most of the time on a CPU. On a
+        # GPU one of a fixed size is compiled for each length of prompts, which takes longer.
+        cache_implementation=None if torch.cuda.is_available() else 'static',
         use_vllm=grpo.vllm,
         vllm_mode='colocate',
     )
@@ -103,10 +115,17 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
             shape,
             config.seed,
         ),
-        model=config.model.base,
+        model=_started(config, start) if start else config.model.base,
         args=arguments,
         reward_funcs=prompts.reward,
         train_dataset=Dataset.from_list(prompts.asked),
         processing_class=tokenizer,
-        peft_config=adapters(config),
+        peft_config=None if start else adapters(config),
     )
+
+
+def _started(config: TrainConfig, start: str) -> PeftModel:
+    base = AutoModelForCausalLM.from_pretrained(
+        config.model.base, use_safetensors=True, **{**LOCAL, **model_arguments(config)}
+    )
+    return PeftModel.from_pretrained(base, start, is_trainable=True)

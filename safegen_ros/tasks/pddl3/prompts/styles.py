@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a problem and the verdicts on earlier attempts are put to a model.
 
-Three styles behind one protocol: `instruct` is for chat models that read PDDL, JSON or English (the
-template of SafeGen-LLM section IV-A, in our words). `reasoned` is for those that were taught to
-write down their look-ups. `words` is for the shipped small model. A model folder chooses with
-`safegen.json`: `{"prompt_style": "words"}`.
+Two styles behind one protocol: `instruct` is for chat models that read PDDL, JSON or English (the
+template of SafeGen-LLM section IV-A, in our words), `words` for the shipped small model. A model
+folder chooses with `safegen.json`: `{"prompt_style": "words"}`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     attempt_words,
     plan_words,
     read_steps,
-    reasoned_text,
     task_words,
     vocabulary,
     words_of,
@@ -50,9 +48,6 @@ Message = dict[str, str]
 
 STYLE = 'words'
 """The `safegen.json` of a model that reads and writes `words`."""
-
-REASONED = 'reasoned'
-"""That of a model that was taught `reasoned_text`."""
 
 
 class PromptStyle(Protocol):
@@ -103,14 +98,6 @@ _TIME = """\
   0.000: (action object1 object2) [5.000]
 """
 
-_REASONS = """\
-- above each action write a comment: the fact of the goal that it works for, and the facts that it
-  needs; below it one with the facts that it makes true and false, as in
-  ; (goal fact): (needed fact) (needed fact)
-  (action object1 object2)
-  ; + (new fact) - (old fact)
-"""
-
 _WISHES = '- preferences are wishes: meet what you can, and never break a constraint for one\n'
 
 _WHAT = {
@@ -148,15 +135,10 @@ def instruction(domain: str, problem: str, form: str = 'pddl', more: str = '') -
 class InstructStyle:
     """A problem in one of the formats in, PDDL out, for any instruction-tuned chat model."""
 
-    rules = ''
-
     def messages(self, problem: Problem, history: History, form: str = 'pddl') -> list[Message]:
         """The instruction, then each attempt with its faults."""
-        more = (
-            self.rules
-            + (_TIME if problem.domain.durative else '')
-            + (_WISHES if has_wishes(problem) else '')
-        )
+        times = _TIME if problem.domain.durative else ''
+        more = times + (_WISHES if has_wishes(problem) else '')
         found = instruction(domain_text(problem.domain), FORMATS[form].write(problem), form, more)
         for plan, verdict in history:
             category = _CATEGORY.get(verdict.category, 'it was not proved safe')
@@ -172,16 +154,6 @@ class InstructStyle:
     def plan_text(self, completion: str, problem: Problem) -> str:
         """The completion without the reasoning block that some models write first."""
         return _THINKING.sub('', completion).strip()
-
-
-class ReasonedStyle(InstructStyle):
-    """As `InstructStyle`; comments say what each step is for, needs and changes."""
-
-    rules = _REASONS
-
-    def answer(self, plan: Plan, problem: Problem) -> str:
-        """The plan with its reasons, see `reasoned_text`."""
-        return reasoned_text(plan, problem)
 
 
 class ServerStyle(InstructStyle):
@@ -280,12 +252,10 @@ def load_style(model_dir: str | Path) -> PromptStyle:
     name = prompt_style(folder)
     if name == INSTRUCT:
         return InstructStyle()
-    if name == REASONED:
-        return ReasonedStyle()
     if name != STYLE:
         raise BackendError(
             f'{folder / SETTINGS}: the prompt_style {name!r:.40} is not one of planning in PDDL: '
-            f'use {INSTRUCT}, {REASONED} or {STYLE}'
+            f'use {INSTRUCT} or {STYLE}'
         )
     return WordStyle(words_of_model(folder))
 
@@ -298,11 +268,6 @@ def style_of(model: str) -> PromptStyle:
     """
     folder = model_folder(model)
     return ServerStyle() if folder is None else load_style(folder)
-
-
-def step_style(style: PromptStyle) -> PromptStyle:
-    """The style in which a model is asked where a decoder lets it write nothing but steps."""
-    return InstructStyle() if isinstance(style, ReasonedStyle) else style
 
 
 def plan_syntax(style: PromptStyle, problem: Problem) -> PlanSyntax:

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given, reject
@@ -20,15 +18,11 @@ from support.strategies import examples
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.special_tokens import PLAN, SPECIAL_TOKENS
 from safegen_ros.llm.tokenizers import word_tokenizer
-from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.formulas import substitute
-from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.model import And, AtomFormula, Problem, conjuncts
+from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
-from safegen_ros.pddl.writer import atom_text, formula_text, problem_text
-from safegen_ros.search.budget import Budget
-from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.pddl.writer import problem_text
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.tasks.pddl3.formats import FORMATS
@@ -46,7 +40,6 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     MOST_STEPS,
     plan_words,
     read_steps,
-    reasoned_text,
     task_words,
     vocabulary,
     words_of,
@@ -331,68 +324,6 @@ def test_goals_that_differ_by_brackets_alone_have_different_words() -> None:
     one = '(or (and (on a b) (on b a)) (on-table b) (on-table c))'
     other = '(or (and (on a b) (on b a) (on-table b)) (on-table c))'
     assert words(one) != words(other)
-
-
-def split(comment: str) -> tuple[str, str]:
-    """What a comment says that a step is for, and what it says that it needs."""
-    aims, mark, needs = comment.partition(':')
-    return (aims, needs) if mark else ('', aims)
-
-
-TOWER = """
-(define (problem tower) (:domain blocksworld) (:objects a b c)
-  (:init (arm-empty) (on-table a) (on b a) (clear b) (on-table c) (clear c))
-  (:goal (and (on a c) (on-table b))))
-"""
-
-
-def test_each_step_says_what_it_is_for_needs_and_changes() -> None:
-    task = load_task(TOWER)
-    plan = parse_plan('(unstack b a) (putdown b) (pickup a) (stack a c)')
-    assert reasoned_text(plan, task.problem) == (
-        '; (on-table b) (holding b): (on b a) (clear b) (arm-empty)\n(unstack b a)\n'
-        '; + (holding b) (clear a) - (clear b) (on b a) (arm-empty)\n'
-        '; (on-table b): (holding b)\n(putdown b)\n'
-        '; + (clear b) (arm-empty) (on-table b) - (holding b)\n'
-        '; (on a c) (holding a): (clear a) (on-table a) (arm-empty)\n(pickup a)\n'
-        '; + (holding a) - (clear a) (on-table a) (arm-empty)\n'
-        '; (on a c): (clear c) (holding a)\n(stack a c)\n'
-        '; + (arm-empty) (clear a) (on a c) - (clear c) (holding a)'
-    )
-
-
-def test_a_step_behind_the_goal_is_for_nothing_more() -> None:
-    task = load_task(TOWER.replace('(and (on a c) (on-table b))', '(on b a)'))
-    plan = parse_plan('(pickup c) (putdown c)')
-    assert reasoned_text(plan, task.problem).startswith('; (clear c) (on-table c) (arm-empty)\n')
-
-
-@pytest.mark.parametrize('name', sorted(kits()))
-def test_what_is_said_is_true(name: str) -> None:
-    kit = kits()[name]
-    size = kit.checked({each.name: each.paper[0] for each in kit.parameters})
-    for seed in range(5):
-        text = kit.text(f't{seed}', kit.draw(Random(seed), size))  # no secret
-        problem = load_task(text).problem
-        plan = solve_in_process(problem, Budget(5.0, 1024.0)).plan
-        told = reasoned_text(plan, problem)
-        assert parse_plan(told) == plan
-        table = AtomTable(problem)
-        grounder, state = Grounder(problem, table), table.encode(problem.init)
-        goal = {formula_text(p) for p in conjuncts(problem.goal) if isinstance(p, AtomFormula)}
-        changes = iter(told.splitlines()[2::3])
-        for comment, step in zip(told.splitlines()[::3], plan.steps, strict=True):
-            aims, needs = (re.findall(r'\([^()]*\)', part) for part in split(comment))
-            holds = {atom_text(atom) for atom in table.atoms(state)}
-            after = grounder.ground(step).apply(state)
-            assert {*needs} <= holds
-            assert not aims or aims[0] in goal
-            assert {*aims[-1:]} <= {atom_text(atom) for atom in table.atoms(after)} - holds
-            made, _, gone = next(changes).partition(' - ')
-            now = {atom_text(atom) for atom in table.atoms(after)}
-            assert {*re.findall(r'\([^()]*\)', made)} == now - holds
-            assert {*re.findall(r'\([^()]*\)', gone)} == holds - now
-            state = after
 
 
 TEXT = """
