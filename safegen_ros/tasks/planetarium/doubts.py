@@ -159,10 +159,10 @@ def _missed_objects(text: str, problem: Problem) -> Iterator[str]:
     ):
         members = {*things.members(things.nouns[word])}
         there = members & {a[1] for a in problem.init if len(a) > 2 and a[2] == place}
-        count = _COUNTS.index(how) + 2 if how in _COUNTS else 0
-        least = count or (2 if how == 'both' else len(there or members))
-        if len(members & used) < least:
-            yield f"the request says '{how} {word}', and the reading has {len(members & used)}"
+        count = _COUNTS.index(how) + 2 if how in _COUNTS else 2 if how == 'both' else 0
+        meant = members & used
+        if len(meant) < (count or len(there or members)) or len(meant - named) > count > 0:
+            yield f"the request says '{how} {word}', and the reading has {len(meant)}"
     times = {time for each in problem.constraints for time in each.times}
     for number in _NUMBER.findall(text):
         count = int(number) if number.isdecimal() else _COUNTS.index(number) + 2

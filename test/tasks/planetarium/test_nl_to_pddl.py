@@ -231,6 +231,7 @@ ON = '(on b1 b2)'
          'only afterwards'),
         ('Put b1 on b2 within 9 steps.', ON, '(within 4 (on b1 b2))', "'9'"),
         ('Put three of them on b2, b1 first.', ON, '', 'three'),
+        ('Stack both blocks upon b4.', '(and (on b3 b4) (on b2 b3) (on b1 b2))', '', 'both blocks'),
     ],
 )  # fmt: skip
 def test_an_answer_that_leaves_out_a_part_is_in_doubt(
