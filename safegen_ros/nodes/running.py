@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gc
 import queue
 import signal
 import sys
@@ -104,7 +105,7 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     _on_stop_signals(lambda *_: None)  # not a second time in the middle of the end
     node.end()  # so that clients still get an answer
     ended.set()
-    executor.wake()
+    executor.create_task(lambda: None)  # `wake` alone does not end a `spin_once`
     # Before `shutdown`, which takes from a thread that is about to wait what would wake it up.
     spinning.join(CLOSE_TIMEOUT_S)
     finish_callbacks(executor)
@@ -113,4 +114,5 @@ def run_node(make: Callable[[], SafegenNode]) -> int:
     rclpy.try_shutdown()
     for number in _STOP_SIGNALS:  # the interpreter would die of one while it ends
         signal.signal(number, signal.SIG_IGN)
+    gc.freeze()  # else the interpreter looks at the objects of torch once more, which takes seconds
     return 1 if failed.is_set() else 0

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""With which exit status the process of a node ends, without ROS."""
+"""With which exit status the process of a node ends, and that it ends at once."""
 
 from __future__ import annotations
 
@@ -11,39 +11,35 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from rclpy.executors import MultiThreadedExecutor
 
 from safegen_ros.nodes import running
 
 WAIT_S = 60.0
 
 
-class _Executor:
-    """Waits until it is woken up or told to fail, and then raises."""
+class _Executor(MultiThreadedExecutor):
+    """That of rclpy without nodes, so that it only waits; it may be told to fail."""
 
-    def __init__(self, num_threads: int) -> None:
-        self.over = threading.Event()
-        self.fails = self.spinning = False
+    fails = spinning = False
 
     def add_node(self, node: Any) -> None:
         node.executor = self
 
     def spin_once(self) -> None:
         self.spinning = True
-        assert self.over.wait(WAIT_S)
+        super().spin_once()
         self.spinning = False
         if self.fails:
             raise RuntimeError('an error in a callback')
 
-    def wake(self) -> None:
-        self.over.set()
-
     def shutdown(self, timeout_sec: float) -> None:
-        assert not self.spinning
+        assert not self.spinning, 'the node has waited for its executor in vain'
+        super().shutdown(timeout_sec)
 
 
 class _Node:
@@ -56,7 +52,7 @@ class _Node:
     def bring_up(self, stop: threading.Event) -> None:
         if self._fails:
             self.executor.fails = True
-            self.executor.wake()
+            self.executor.create_task(lambda: None)
         else:
             raise SystemExit(0)  # as a signal does
 
@@ -72,25 +68,20 @@ class _Node:
 def test_a_node_fails_where_its_executor_does(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     monkeypatch.setattr(running, 'MultiThreadedExecutor', _Executor)
     nothing: Any = Mock()
-    monkeypatch.setattr(running, 'rclpy', SimpleNamespace(init=nothing, try_shutdown=nothing))
     monkeypatch.setattr(running, '_on_stop_signals', nothing)
-    monkeypatch.setattr(running, 'finish_callbacks', nothing)
     monkeypatch.setattr(running, '_STOP_SIGNALS', ())
     monkeypatch.setattr(running.sys, 'setswitchinterval', nothing)
+    monkeypatch.setattr(running.gc, 'freeze', nothing)
     made: Any = _Node(fails)
     assert running.run_node(lambda: made) == int(fails)
 
 
 SIGNALLED = """
 import sys, threading, time
-from types import SimpleNamespace
-from unittest.mock import Mock
 from safegen_ros.nodes import running
 from test_run_node import _Executor, _Node
 
 running.MultiThreadedExecutor = _Executor
-running.rclpy = SimpleNamespace(init=Mock(), try_shutdown=Mock())
-running.finish_callbacks = Mock()
 node = _Node(False)
 node.bring_up = lambda stop: time.sleep(float(sys.argv[1])) or print('up', flush=True)
 print('begins', flush=True)
