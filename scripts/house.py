@@ -48,7 +48,7 @@ LIMITS = {
     'source files': Limit(585, 400),
     'source lines': Limit(115_250, 76_000),
     'test files': Limit(274),
-    'test lines': Limit(60_140, 42_000),
+    'test lines': Limit(60_160, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(9),

@@ -70,9 +70,11 @@ def undeclared_heads(scope: Scope, groups: Iterable[Group]) -> dict[str, tuple[s
     reader, found = scope.reader, dict[str, tuple[str, ...]]()
     for group in groups:
         head = group.items[1] if group.head == DERIVED and len(group.items) == 3 else None
-        if not isinstance(head, Group) or head.head in (*scope.domain.predicates, *found):
+        name, assumed = head.head if isinstance(head, Group) else '', reader.assumed
+        if assumed is not None:
+            assumed.called.add(name)  # the rules decide how many arguments it has
+        if not isinstance(head, Group) or name in (*scope.domain.predicates, *found):
             continue
-        name, assumed = head.head, reader.assumed
         close = suggestion(name, (*scope.domain.predicates, *CONNECTIVES))
         if assumed is None or assumed.full or not is_name(name) or close:
             continue

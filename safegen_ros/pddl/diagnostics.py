@@ -57,7 +57,7 @@ class Assumed:
         constants: of the domain; others are put in with the type that their places ask for.
         functions: those of costs and durations, with the types of their arguments.
         predicates: declared ones, widened for the terms that actions and rules put into them.
-        called: declared functions that were met with as many arguments as they are declared with.
+        called: names that were met with as many arguments as they are declared with.
         apart: whether a predicate is widened for a type that shares no object with its own.
         remarks: each such name by its rule, where it was met first.
     """

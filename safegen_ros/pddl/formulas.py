@@ -41,8 +41,8 @@ from safegen_ros.pddl.model import (
 )
 from safegen_ros.pddl.scope import (
     Scope,
-    assumed_predicate,
     count_arguments,
+    predicate_kinds,
     read_arguments,
     read_term,
     read_wish,
@@ -149,7 +149,8 @@ def _read_comparison(scope: Scope, group: Group) -> Equals | Comparison:
     count_arguments(scope.reader, group, 2)
     sides = group.items[1:]
     if group.head == '=' and not any(is_expression(each, scope.objects) for each in sides):
-        return Equals(read_term(scope, group, 1), read_term(scope, group, 2))
+        kinds = [scope.variables.get(str(side), '') for side in sides]
+        return Equals(*(read_term(scope, group, 1 + i, kinds[1 - i]) for i in (0, 1)))
     left, right = (read_expression(scope, group, index) for index in (1, 2))
     assumed = scope.reader.assumed.functions if scope.reader.assumed is not None else {}
     for name in {each.predicate for each in functions_of(left, right)}:
@@ -185,10 +186,9 @@ def read_atom(scope: Scope, group: Group) -> AtomFormula:
     """Reads one atom and checks its predicate, arity, names and types."""
     domain, items = scope.domain, group.items
     head = scope.reader.word(group, 0, 'a predicate') if items else ''
-    kinds = domain.predicates.get(head)
-    if kinds is None:
+    if head not in domain.predicates:
         _refuse_operator(scope.reader, group, head)
-        kinds = assumed_predicate(scope, group)
+    kinds = predicate_kinds(scope, group)
     if kinds is None:
         known = names_text(sorted(domain.predicates))
         assumed = scope.reader.assumed.predicates if scope.reader.assumed is not None else {}

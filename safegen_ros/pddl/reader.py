@@ -387,7 +387,10 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
                 reader.locate(group, index), 'an action that senses (:observe)',
                 'observe between two plans, and plan with known facts',
             )  # fmt: skip
-        if key not in known or key in parts:
+        if key in parts:
+            cure = 'merge it into the first one'
+            raise reader.error_in(group, index, f'a second {key} in action {name[:40]}', cure)
+        if key not in known:
             raise reader.error_in(
                 group,
                 index,

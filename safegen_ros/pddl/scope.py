@@ -143,26 +143,34 @@ def read_arguments(
     return tuple(terms)
 
 
-def assumed_predicate(scope: Scope, group: Group) -> tuple[str, ...] | None:
-    """What a predicate takes that a domain uses and does not declare; None for a slip of the pen.
+def predicate_kinds(scope: Scope, group: Group) -> tuple[str, ...] | None:
+    """What the predicate of an atom takes; None if it is not declared and may be a slip of the pen.
 
-    Only actions and rules give it a meaning. It takes what they put into it.
+    A domain need not declare it so: then it takes what actions and rules put into it, where all of
+    them have the same number of arguments. Nothing else gives it a meaning.
     """
-    assumed, name, terms = scope.reader.assumed, group.head, group.items[1:]
-    known = assumed.predicates.get(name) if assumed is not None else None
-    if known is not None or assumed is None or assumed.full or not assumed.apart:
+    domain, assumed, name, terms = scope.domain, scope.reader.assumed, group.head, group.items[1:]
+    declared = domain.predicates.get(name)
+    if assumed is None:
+        return declared
+    known = assumed.predicates.get(name)
+    if known is not None and (declared is None or len(known) != len(declared)):
         return known
-    domain = scope.domain
+    if declared is not None and len(declared) == len(terms):
+        assumed.called.add(name)
+        return declared
     others = (*domain.predicates, *assumed.predicates)
-    taken = name in domain.functions or name in domain.types
-    if not is_name(name) or taken or suggestion(name, others):
-        return None
+    slip = suggestion(name, others) if declared is None else name in assumed.called
+    if assumed.full or not assumed.apart or not is_name(name) or slip:
+        return declared
     types = {**scope.objects, **scope.variables}
     kinds = tuple(types[term] for term in terms if isinstance(term, str) and term in types)
-    if len(kinds) < len(terms) or any(ALL_OF in kind for kind in kinds):
-        return None
-    what = f'predicate {name[:40]!r} is not declared: it is read as its uses have it'
-    cure = f'declare ({name[:40]} ...) in (:predicates ...)'
+    taken = name in domain.functions or name in domain.types
+    if taken or len(kinds) < len(terms) or any(ALL_OF in kind for kind in kinds):
+        return declared
+    so = '' if declared is None else f' with {len(terms)} arguments'
+    what = f'predicate {name[:40]!r} is not declared{so}: it is read as its uses have it'
+    cure = f'declare ({name[:40]} ...){so} in (:predicates ...)'
     remark(scope.reader, group, 0, Remark('undeclared-predicate', name, what, cure))
     assumed.predicates[name] = kinds
     return kinds
@@ -191,7 +199,7 @@ def _is_assumed(
     if not scope.fits(actual, known[index - 1]):
         known[index - 1] = scope.domain.either(known[index - 1], actual)
         assumed.predicates[head] = tuple(known)
-    if head not in scope.domain.predicates:
+    if len(scope.domain.predicates.get(head, ())) != len(known):
         return True
     what = (
         f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {wanted[:40]} here: it '
@@ -226,11 +234,12 @@ def read_term(scope: Scope, group: Group, index: int, kind: str = '') -> str:
             f'variable {text[:40]!r} is not bound',
             f'{suggestion(text, scope.variables)}declare it in a quantifier or parameter',
         )
-    close = suggestion(text, (*scope.objects, *(name[1:] for name in scope.variables)))
-    assumed, plain = reader.assumed, text[0].isalpha() and is_name(text) and not close
+    meant = suggestion(text, [name[1:] for name in scope.variables]).replace("'", "'?", 1)
+    close = meant or suggestion(text, scope.objects)
+    assumed, plain = reader.assumed, text[0].isalpha() and is_name(text) and not meant
     if assumed is not None and not assumed.full and plain and kind and ANY_OF not in kind:
         what = f'object {text[:40]!r} is not declared: each problem has to declare it'
-        cure = f'declare it in (:constants {text[:40]} - {kind[:40]})'
+        cure = f'{close}declare it in (:constants {text[:40]} - {kind[:40]})'
         remark(reader, group, index, Remark('undeclared-object', text, what, cure))
         assumed.constants[text] = kind
         return text

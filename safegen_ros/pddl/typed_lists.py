@@ -63,7 +63,8 @@ def read_typed_list(
             known = seen.setdefault(name, set())
             if known and what != 'place':
                 _check_spelling(reader, group, (first_places[name], place), name)
-            if known and what != 'place' and (what == 'variable' or kind in known):
+            again = kind in known and (what != 'type' or name == 'object')
+            if known and what != 'place' and (what == 'variable' or again):
                 raise reader.error_in(
                     group, place, f'{what} {name[:40]!r} is declared twice', 'remove one of them'
                 )
@@ -152,7 +153,11 @@ def _type(
         for number, part in enumerate(parts, start=1):
             _check_declared(reader, item, number, part, types)
         return either.join(sorted(set(parts)))
-    if not isinstance(item, str) or not is_name(item) or item[0] == '@':
+    if isinstance(item, Group):
+        raise reader.error(
+            item, 'expected a type, found a list', 'write TYPE or (either TYPE TYPE)'
+        )
+    if not is_name(item) or item[0] == '@':
         return reader.name(group, index, 'a type')
     _check_declared(reader, group, index, item, types)
     return item
@@ -173,14 +178,9 @@ def _check_declared(
     if types is not None and name != 'object' and name not in types:
         known = sorted({*types, 'object'})
         assumed = reader.assumed
-        if (
-            assumed is not None
-            and not assumed.full
-            and name != 'number'
-            and not suggestion(name, known)
-        ):
+        if assumed is not None and not assumed.full and name != 'number':
             what = f'type {name[:40]!r} is not declared: it is read as a type below object'
-            cure = f'declare it in (:types {name[:40]})'
+            cure = f'{suggestion(name, known)}declare it in (:types {name[:40]})'
             remark(reader, group, index, Remark('undeclared-type', name, what, cure))
             assumed.types[name] = '' if 'object' in types else 'object'
             return

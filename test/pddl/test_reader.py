@@ -211,7 +211,7 @@ DOMAINS = {
     'nameless action': (_domain('(:action)'), 3, 1, 'an action without a name'),
     'unknown key': (_domain('(:action a :efect (q))'), 3, 12, "':efect' is out of place"),
     'sensing': (_domain('(:action a :observe (q))'), 3, 12, 'an action that senses (:observe)'),
-    'key twice': (_domain('(:action a :effect (q) :effect (q))'), 3, 24, "':effect' is out of"),
+    'key twice': (_domain('(:action a :effect (q) :effect (q))'), 3, 24, 'a second :effect in'),
     'key without value': (_domain('(:action a :effect)'), 3, 12, 'has no value'),
     'unbound in effect': (_effect('(p ?y)'), 4, 12, "variable '?y' is not bound"),
     'or in effect': (_effect('(or (q) (q))'), 4, 9, "'or' cannot stand where an atom must"),
@@ -221,7 +221,7 @@ DOMAINS = {
         _effect('(when (p ?x) (forall (?x) (p ?x)))'), 4, 30, "'?x' is bound already"
     ),
     'cyclic types': ('(define (domain d)\n(:types a - b b - a))', 2, 1, 'is above itself'),
-    'type twice': ('(define (domain d)\n(:types a a))', 2, 11, "'a' is declared twice"),
+    'object twice': ('(define (domain d)\n(:types object object))', 2, 16, "is declared twice"),
     'odd type': ('(define (domain d)\n(:types a! - b))', 2, 9, "'a!' is not a name for type"),
     'list as a predicate': (_domain('(:action a :effect ((q)))'), 3, 21, 'expected a predicate'),
 }  # fmt: skip
@@ -435,11 +435,12 @@ def _undeclared(what: str) -> str:
 
 ASSUMED = {
     'types': (_undeclared('') + ')', ['truck', 'place'], 'truck - object place - object'),
-    'an object': (
-        _undeclared('(:types truck place)')
-        + '(:action open :parameters (?t - truck) :precondition (at ?t hub) :effect (open hub)))',
-        ['hub'],
-        '(:constants hub - place)',
+    'objects': (
+        _undeclared('(:types truck place) (:constants hub1 - place)')
+        + '(:action open :parameters (?t - truck ?x - place)'
+        ':precondition (and (at ?t hub) (not (= ?x p))) :effect (open hub)))',
+        ['hub', 'p'],
+        'hub1 - place hub - place p - place)',
     ),
     'a function': (
         _undeclared('(:types truck place)')
@@ -465,6 +466,12 @@ ASSUMED = {
         ':effect (and (seen ?t) (seen ?p))))',
         ['seen'],
         '(seen ?x0 - (either place truck))',
+    ),
+    'a predicate with other arguments': (
+        _undeclared('(:types truck place)')
+        + '(:action a :parameters (?t - truck ?p - place) :effect (open ?t ?p)))',
+        ['open'],
+        '(open ?x0 - truck ?x1 - place)',
     ),
     'a variable of another type': (
         _undeclared('(:types truck place)')
@@ -509,8 +516,20 @@ def test_what_a_domain_leaves_undeclared_and_has_one_meaning_is_read_with_a_rema
 def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
     typed = _undeclared('(:types truck place)')
     for slip, error in (
-        ('(:action a :parameters (?t - trucks))', "type 'trucks' is not declared: did you mean"),
-        ('(:action a :parameters (?t - truck) :precondition (at t ?t))', "object 't'"),
+        ('(:action a :parameters (?t - truck) :precondition (at t ?t))', "did you mean '?t'?"),
+        (
+            '(:action a :parameters (?p - place) :precondition (open ?p) :effect (open ?p ?p))',
+            "predicate 'open' takes 1 arguments, found 2",
+        ),
+        (
+            '(:action a :parameters (?p - place) :precondition (open ?p ?p) :effect (open ?p))',
+            "predicate 'open' takes 2 arguments, found 1",
+        ),
+        (
+            '(:action a :effect (open)) (:derived (open ?p) (exists (?t - truck) (at ?t ?p)))',
+            "predicate 'open' takes 1 arguments, found 0",
+        ),
+        ('(:constraints (always (open)))', "predicate 'open' takes 1 arguments, found 0"),
         ('(:constraints (forall (?p - place) (always (at ?p ?p))))', 'of type place, but'),
         ('(:action a :effect (increase (fee) 1))', "function 'fee' is not declared"),
         ('(:action a :precondition (< (fee) 1))', "function 'fee' is not declared"),
@@ -535,8 +554,10 @@ def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
         read_domain(f'(define (domain d) (:predicates (seen ?x)) (:action a :effect (and {many})))')
     with pytest.raises(PddlError, match="type 'place' is not declared in the domain, nor here"):
         read_problem(task, read_domain(ASSUMED['types'][0]))
-    with pytest.raises(PddlError, match="object 'hub' is not declared in the domain, nor here"):
-        read_problem(task, read_domain(ASSUMED['an object'][0]))
+    with pytest.raises(PddlError, match=r"object 'hub' .* nor here: did you mean 'hub1'\?"):
+        read_problem(task, read_domain(ASSUMED['objects'][0]))
+    with pytest.raises(PddlError, match=r"type 'trucks' .* nor here: did you mean 'truck'\?"):
+        read_problem(task, read_domain(f'{typed}(:action a :parameters (?t - trucks)))'))
 
 
 WAITING = '(:action wait :parameters (?p - place) :precondition {} :effect {})'
@@ -596,7 +617,7 @@ def test_an_undeclared_atom_that_nothing_makes_true_asks_for_nothing(
 
 
 TYPED = read_domain(
-    """(define (domain d) (:types a b - top small - a both - (either b a) top other)
+    """(define (domain d) (:types a b a - top small - a both - (either b a) top other)
       (:constants k - (either b other))
       (:predicates (pa ?x - a) (pb ?x - b) (pab ?x - (either b a)) (any ?x))
       (:action go :parameters (?x - (either a b a) ?y - (either other))

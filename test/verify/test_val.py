@@ -497,7 +497,7 @@ def test_missing_val_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 LOOSE = """(define (domain loose) (:requirements :typing :derived-predicates :action-costs)
-  (:types box room) (:predicates (in ?x - box ?y - room) (lit ?y - room))
+  (:types box room box) (:predicates (in ?x - box ?y - room) (lit))
   (:functions (total-cost) (fee))
   (:derived (busy ?y - room) (exists (?x - box) (in ?x ?y)))
   (:derived (full ?y - room) (and (busy ?y) (in ?y ?y)))
@@ -526,7 +526,7 @@ def test_a_loosely_declared_domain_is_judged_as_val_does_with_its_declarations(
         f'(:goal (lit r)) (:constraints {constraint}))',
         read_domain(LOOSE),
     )
-    assert len(problem.notes) == 4
+    assert len(problem.notes) == 5
     steps = parse_plan(plan)
     ours = verify(problem, steps)
     assert ours.category is category
