@@ -272,6 +272,8 @@ def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[
     several: list[Group] = []
     for index in range(2, len(top.items)):
         section = reader.attempt(_known_section, reader, top, index, kind)
+        if section is None and top.items[index] in DURATIVE_PARTS + _PARTS:
+            break  # what follows is the rest of an action
         if section is None:
             continue
         if section.head in _SEVERAL:
@@ -290,6 +292,12 @@ def _define(reader: Reader, top: Group, kind: str) -> tuple[str, Sections, list[
 def _known_section(reader: Reader, top: Group, index: int, kind: str) -> Group:
     """A section that may stand in a domain or in a problem."""
     known = (*_DOMAIN_SECTIONS, *_SEVERAL) if kind == 'domain' else _PROBLEM_SECTIONS
+    before, item = top.items[index - 1], top.items[index]
+    if isinstance(before, Group) and before.head in _SEVERAL and item in DURATIVE_PARTS + _PARTS:
+        line, _ = reader.place(before.start + before.size - 1)
+        cure = f"remove the ')' in line {line} that ends it too early"
+        what = f'{item} outside of the ({before.head} ...) before it'
+        raise reader.error_in(top, index, what, cure)
     section = reader.group(top, index, f'a section of the {kind}, such as ({known[-1]} ...)')
     head = section.head
     if head in _UNSUPPORTED_SECTIONS:
@@ -381,7 +389,12 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
     known = _PARTS if group.head == ':action' else DURATIVE_PARTS
     parts: dict[str, int] = {}
     for index in range(2, len(group.items), 2):
-        key = reader.word(group, index, ' '.join(known))
+        key = group.items[index]
+        if isinstance(key, Group):
+            behind = group.items[index - 2] if index > 2 else 'the name'
+            what = f'a list behind {behind} of action {name[:40]}, without a keyword'
+            cure = f'write one of {" ".join(known)}, or join formulas with (and ...)'
+            raise reader.error(key, what, cure)
         if key == ':observe':
             raise reader.unsupported(
                 reader.locate(group, index), 'an action that senses (:observe)',

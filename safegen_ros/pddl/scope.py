@@ -133,11 +133,15 @@ def read_arguments(
                 terms.append(term)
                 continue
             narrower = term.startswith('?') and scope.fits(kind, actual)
+            cure = f'declare {variables_text(((term, kind),))[:90]}' if narrower else 'change one'
+            assumed = reader.assumed.remarks if reader.assumed is not None else {}
+            if ('undeclared-type', actual) in assumed:
+                cure = assumed['undeclared-type', actual].cure
             raise reader.error_in(
                 group,
                 index,
                 f'{term[:40]!r} is of type {actual[:40]}, but {head[:40]!r} takes {kind[:40]} here',
-                f'declare {variables_text(((term, kind),))[:90]}' if narrower else 'change one',
+                cure,
             )
         terms.append(term)
     return tuple(terms)

@@ -212,6 +212,10 @@ DOMAINS = {
     'unknown key': (_domain('(:action a :efect (q))'), 3, 12, "':efect' is out of place"),
     'sensing': (_domain('(:action a :observe (q))'), 3, 12, 'an action that senses (:observe)'),
     'key twice': (_domain('(:action a :effect (q) :effect (q))'), 3, 24, 'a second :effect in'),
+    'key outside': (
+        _domain('(:action a)\n:effect (q)'), 4, 1, "before it: remove the ')' in line 3"
+    ),
+    'list for a key': (_domain('(:action a :effect (q) (q))'), 3, 24, 'a list behind :effect of'),
     'key without value': (_domain('(:action a :effect)'), 3, 12, 'has no value'),
     'unbound in effect': (_effect('(p ?y)'), 4, 12, "variable '?y' is not bound"),
     'or in effect': (_effect('(or (q) (q))'), 4, 9, "'or' cannot stand where an atom must"),
@@ -531,6 +535,7 @@ def test_a_slip_of_the_pen_in_a_domain_is_no_declaration() -> None:
         ),
         ('(:constraints (always (open)))', "predicate 'open' takes 1 arguments, found 0"),
         ('(:constraints (forall (?p - place) (always (at ?p ?p))))', 'of type place, but'),
+        ('(:constraints (forall (?p - plaec) (always (open ?p))))', "mean 'place'? declare it in"),
         ('(:action a :effect (increase (fee) 1))', "function 'fee' is not declared"),
         ('(:action a :precondition (< (fee) 1))', "function 'fee' is not declared"),
         ('(:constraints (always (seen)))', "predicate 'seen' is not declared"),
