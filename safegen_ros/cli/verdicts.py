@@ -129,6 +129,7 @@ def _steps(verdict: Verdict, plan: Sequence[object]) -> Iterator[str]:
     """The steps around the failing one, or around the end, numbered from 1."""
     marked = verdict.failing_step if verdict.failing_step >= 0 else len(plan)
     first, end = max(0, marked - _AROUND), min(len(plan), marked + _AROUND + 1)
+    end += end == len(plan) - 1  # a single step takes no more room than its number
     width = len(str(end))
     if first:
         yield f'    {"...":>{width}}'
