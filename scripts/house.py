@@ -45,21 +45,21 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(585, 400),
-    'source lines': Limit(115_250, 76_000),
+    'source files': Limit(584, 400),
+    'source lines': Limit(115_090, 76_000),
     'test files': Limit(274),
-    'test lines': Limit(60_160, 42_000),
+    'test lines': Limit(60_120, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(9),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),
-    'modules imported by the planner node': Limit(158, 170),
+    'modules imported by the planner node': Limit(157, 170),
     'class names used twice': Limit(0, 0),
     'repeated blocks of code': Limit(5),
     'MB of tracked models': Limit(24.2, 30),
-    'files entered by one run': Limit(150, 70),
+    'files entered by one run': Limit(149, 70),
 }
 """A ratchet: lower the limit when the figure falls; never raise it. Only the median has room up to
 its aim, because a merge of small files raises it."""

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from rich.markup import escape
 
 from safegen_ros.paths import share_dir, write_durably
-from safegen_ros.record.provenance import source_commit, versions
+from safegen_ros.record.run import source_commit, versions
 from safegen_ros.terminal import Console, table
 
 Notify = Callable[[str, int, int], None]

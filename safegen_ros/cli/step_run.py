@@ -35,7 +35,6 @@ from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.present.report import write_report
 from safegen_ros.record.present.telling import tell
-from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import (
     TWIN,
     ArtefactRecord,
@@ -43,6 +42,8 @@ from safegen_ros.record.run import (
     GoalRecord,
     ModelRecord,
     RunRecord,
+    source_commit,
+    versions,
 )
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.cell.blocks import simulated_cell

@@ -43,7 +43,6 @@ from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, unsubscribe
 from safegen_ros.record.present.report import write_report
-from safegen_ros.record.provenance import source_commit, versions
 from safegen_ros.record.run import (
     SYMBOLIC,
     ArtefactRecord,
@@ -52,6 +51,8 @@ from safegen_ros.record.run import (
     GoalRecord,
     RunRecord,
     cell_name,
+    source_commit,
+    versions,
 )
 from safegen_ros.record.run_events import RunEvents
 from safegen_ros.record.run_log import RunLog

@@ -19,7 +19,6 @@ from safegen_ros.paths import new_run_dir
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.report import render_report
 from safegen_ros.record.present.telling import repeated
-from safegen_ros.record.provenance import source_commit
 from safegen_ros.record.run import (
     ArtefactRecord,
     AttemptRecord,
@@ -30,6 +29,7 @@ from safegen_ros.record.run import (
     RunRecord,
     StepRecord,
     TaskRecord,
+    source_commit,
 )
 from safegen_ros.untrusted import unhidden
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict

@@ -24,7 +24,7 @@ from safegen_ros.benchmarks.pddl3.problems import (
 from safegen_ros.benchmarks.subjects import Subject
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import share_dir
-from safegen_ros.record.provenance import source_commit
+from safegen_ros.record.run import source_commit
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
 from safegen_ros.verdict import Category
