@@ -242,7 +242,7 @@ def world_checks(sources: Sequence[Source]) -> list[str]:
 def repeated_classes(sources: Sequence[Source]) -> list[str]:
     """Names of public classes that several modules define, each with the modules.
 
-    A class that adds to a class of its own name is not a second thing: `api.Problem` is a
+    A class that adds to a class of the same name is not a second thing: `api.Problem` is a
     `pddl.model.Problem`.
     """
     found: dict[str, list[str]] = defaultdict(list)
@@ -311,7 +311,7 @@ def measure(planner: bool = True, run: bool = False) -> Report:
     """The figures of the repository.
 
     Args:
-        planner: whether to import the planner node in a process of its own, which takes seconds.
+        planner: whether to import the planner node in another process, which takes seconds.
         run: whether to trace a run.
     """
     entered = files_of_a_run() if run else []

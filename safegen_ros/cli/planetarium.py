@@ -163,7 +163,7 @@ def requests_command(
     seed: Annotated[int, typer.Option(min=0, help='seed of the sampling')] = 0,
     readings: Annotated[int, typer.Option(min=1, help='independent translations of each')] = 2,
 ) -> None:
-    """Have a model read requests that people wrote, and count those that it understands.
+    """Have a model read requests whose meaning is known, and count those that it understands.
 
     A reading is right with or without a doubt: a person who reads it says yes.
     """

@@ -390,7 +390,7 @@ def source_commit(folder: Path) -> str:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
         return done.stdout.strip() if done.returncode == 0 else None
 
-    # A folder inside somebody else's checkout, such as a virtual environment, is not that source.
+    # A folder inside another checkout, such as a virtual environment, is not that source.
     top = ask('rev-parse', '--show-toplevel')
     commit = ask('rev-parse', '--verify', 'HEAD')
     if not commit or top is None or Path(top) != folder.resolve():
