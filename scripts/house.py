@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(584, 400),
-    'source lines': Limit(115_090, 76_000),
+    'source lines': Limit(114_924, 76_000),
     'test files': Limit(274),
     'test lines': Limit(60_120, 42_000),
     'median source file': Limit(200, 200),

@@ -9,7 +9,6 @@ import json
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_answer, print_error
@@ -17,8 +16,9 @@ from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.record.approval import doubts_and_request
-from safegen_ros.ros import conversions, record_conversions
+from safegen_ros.ros import conversions
 from safegen_ros.ros.lifecycle import why_missing
+from safegen_ros.ros.record_conversions import step_texts
 from safegen_ros.ros.stack_state import absolute_namespace, current_domain, require_stack
 from safegen_ros.verdict import Category
 
@@ -28,57 +28,45 @@ ANSWER_S = 5.0
 MIN_DIGEST = 8
 """Fewest digits of a digest that name a plan."""
 
-_QUESTION = 'execute it? [y/N] '
 
+def answer_plan(
+    digest: str, approve: bool, reason: str, namespace: str, wait_s: float, as_json: bool
+) -> int:
+    """Runs `safegen approve`; returns the exit status.
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """The options of the command line.
-
-    Attributes:
+    Args:
         digest: of a plan, or how that begins; empty where none was named.
         approve: whether it is allowed.
-    """
-
-    digest: str
-    approve: bool
-    reason: str
-
-
-def answer_plan(word: Word, namespace: str, wait_s: float, as_json: bool) -> int:
-    """Runs `safegen approve`; returns the exit status.
 
     Raises:
         SafegenError: no such plan waits, or no planner is there.
     """
-    if 0 < len(word.digest) < MIN_DIGEST:
+    if 0 < len(digest) < MIN_DIGEST:
         raise SafegenError(
-            f'digest {word.digest!r} is too short: give at least {MIN_DIGEST} of its digits'
+            f'digest {digest!r} is too short: give at least {MIN_DIGEST} of its digits'
         )
     place = absolute_namespace(namespace)
     require_stack(place)
+    where = f'namespace {place} of ROS_DOMAIN_ID {current_domain()}'
     with Client(place) as client:
         approver = Approver(client.node)
-        pending = approver.wait(wait_s, word.digest)
+        pending = approver.wait(wait_s, digest)
         if pending is None and not approver.connected:
             raise SafegenError(
-                f'no planner answers in namespace {place} of ROS_DOMAIN_ID {current_domain()}: '
+                f'no planner answers in {where}: '
                 f'{why_missing(client.node, client.heartbeats, "planner")}',
                 ErrorCode.SERVER_LOST,
             )
         if pending is None:
-            what = f'plan of digest {word.digest}' if word.digest else 'plan'
-            raise SafegenError(
-                f'no {what} waits for approval in namespace {place} of ROS_DOMAIN_ID '
-                f'{current_domain()}'
-            )
+            what = f'plan of digest {digest}' if digest else 'plan'
+            raise SafegenError(f'no {what} waits for approval in {where}')
         if not as_json:
             print('\n'.join(lines(pending)))
-        if not word.digest and word.approve:
+        if not digest and approve:
             if as_json or not sys.stdin.isatty():
                 return _shown(pending, as_json)
-            word = Word(pending.digest, _yes(), word.reason)
-        answer = _say(approver, pending.digest, word)
+            approve = _yes()
+        answer = _say(approver, pending.digest, approve, reason)
     return print_answer(answer.success, answer.message, as_json)
 
 
@@ -92,13 +80,13 @@ def _shown(pending: Any, as_json: bool) -> int:
     return EXIT_BAD_INPUT
 
 
-def _say(approver: Approver, digest: str, word: Word) -> Any:
-    return approver.say(digest, word.approve, getpass.getuser(), word.reason, ANSWER_S)
+def _say(approver: Approver, digest: str, approve: bool, reason: str = '') -> Any:
+    return approver.say(digest, approve, getpass.getuser(), reason, ANSWER_S)
 
 
 def _yes() -> bool:
     """Asks, on standard error as the output may be for a program; raises `EOFError` at its end."""
-    print(_QUESTION, end='', file=sys.stderr, flush=True)
+    print('execute it? [y/N] ', end='', file=sys.stderr, flush=True)
     answer = sys.stdin.readline()
     if not answer:
         raise EOFError
@@ -112,21 +100,16 @@ def lines(pending: Any) -> list[str]:
     left = pending.expires.sec + pending.expires.nanosec * 1e-9 - time.time()
     again = f', {pending.replans} replans' if pending.replans else ''
     doubts, words = doubts_and_request(pending.request)
-    asked = [f'request {words!r}, read by a model as'] if words else []
     return [
         *([repr(doubts)] if doubts else []),
-        *asked,
+        *([f'request {words!r}, read by a model as'] if words else []),
         f'task {task.name}{again}',
         *(f'  {title:<11} {text}' for title, text in task.summary()),
         f'plan by {pending.plan.source}: {verdict}',
-        *(f'  {index:>3} {step}' for index, step in enumerate(_steps(pending), start=1)),
+        *(f'  {index:>3} {step}' for index, step in enumerate(step_texts(pending.plan), start=1)),
         f'digest {pending.digest}',
         f'it counts as refused in {max(left, 0.0):.0f} s',
     ]
-
-
-def _steps(pending: Any) -> list[str]:
-    return list(record_conversions.step_texts(pending.plan))
 
 
 def _values(pending: Any) -> dict[str, Any]:
@@ -135,7 +118,7 @@ def _values(pending: Any) -> dict[str, Any]:
         'goal_id': bytes(pending.goal_id.uuid).hex(),
         'request': pending.request,
         'problem': pending.task.problem,
-        'plan': _steps(pending),
+        'plan': list(step_texts(pending.plan)),
         'verdict': Category(pending.verdict.category).name,
         'replans': pending.replans,
         'expires': pending.expires.sec + pending.expires.nanosec * 1e-9,
@@ -162,7 +145,7 @@ class Asking:
         except EOFError:  # no operator here: the plan waits for an approval elsewhere
             return
         try:
-            answer = _say(self._approver, digest, Word(digest, approve, ''))
+            answer = _say(self._approver, digest, approve)
             if not answer.success:
                 print_error(answer.message)
         except SafegenError as error:

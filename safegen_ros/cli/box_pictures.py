@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -25,19 +26,15 @@ from safegen_ros.tasks.boxnet.verifier import Judged, judge
 _JOINTS_PER_ARM = 6
 
 
-def picture(task: Task, judged: Judged, path: Path) -> None:
-    """Draws the steps of a plan, in the cell of the task where it has one.
-
-    Raises:
-        SafegenError: nothing can be drawn here, or the file cannot be written.
-    """
+def drawing(task: Task) -> ModuleType:
+    """What draws a task and its plans: MuJoCo where the arms have a shape."""
     if is_spatial(task):
-        from safegen_ros.cells.pictures import draw_judged as draw_cell
+        from safegen_ros.cells import pictures
 
-        return draw_cell(task, judged, path)
-    from safegen_ros.benchmarks.boxnet.plots import draw_judged
+        return pictures
+    from safegen_ros.benchmarks.boxnet import plots
 
-    return draw_judged(task, judged, path)
+    return plots
 
 
 def samples_of(messages: Iterable[Recorded], judged: Judged) -> Iterator[CellSample]:
@@ -97,7 +94,7 @@ def keep_pictures(
     task = last.task
     try:
         judged = judge(task, tuple(moves(task, step) for step in recorded_steps(record)))
-        picture(task, judged, folder / 'plan.png')
+        drawing(task).draw_judged(task, judged, folder / 'plan.png')
         kept = [ArtefactRecord('picture', 'plan.png', f'{len(judged.plan)} steps')]
     except SafegenError as error:
         return [ArtefactRecord('picture', '', error.message)]

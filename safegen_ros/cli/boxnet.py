@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.boxnet_cell import Depth, compare, draw_judged, draw_task, run, with_depth
+from safegen_ros.cli.boxnet_cell import Depth, compare, run, with_depth
 from safegen_ros.cli.dataset import Jobs, build_with, check_with, working
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.progress import given_words
@@ -55,6 +55,7 @@ def solve(
     render: Annotated[Path | None, typer.Option(help='draw the plan to this file')] = None,
 ) -> None:
     """Print a plan as JSON; its length and its proof go to standard error."""
+    from safegen_ros.cli.box_pictures import drawing
     from safegen_ros.tasks.boxnet.model import duration, plan_json
     from safegen_ros.tasks.boxnet.optimal import parallelism
     from safegen_ros.tasks.boxnet.verifier import judge
@@ -74,7 +75,7 @@ def solve(
     if plan is None:
         raise typer.Exit(EXIT_FAILED)
     if render is not None:
-        draw_judged(asked, judge(asked, plan), render)
+        drawing(asked).draw_judged(asked, judge(asked, plan), render)
 
 
 @app.command()
@@ -89,6 +90,7 @@ def verify(
     """Verify a plan: success, or each fault with its robots and place."""
     from dataclasses import replace
 
+    from safegen_ros.cli.box_pictures import drawing
     from safegen_ros.goals.files import read_text
     from safegen_ros.tasks.boxnet.verifier import verify as judge_text
 
@@ -97,7 +99,7 @@ def verify(
     found = judge_text(judged, read_text(answer, 'answer'))
     print(f'{found.verdict.category.name} ({found.finding.value}): {found.verdict.reason}')
     if render is not None:
-        draw_judged(asked, found, render)
+        drawing(asked).draw_judged(asked, found, render)
     raise typer.Exit(EXIT_OK if found.verdict.ok else EXIT_FAILED)
 
 
@@ -108,7 +110,10 @@ def render(
     id: Id = '',
 ) -> None:
     """Draw a task; `solve --render` and `verify --render` draw plans and their faults."""
-    draw_task(_task(task, id), out)
+    from safegen_ros.cli.box_pictures import drawing
+
+    asked = _task(task, id)
+    drawing(asked).draw_task(asked, out)
     print(out)
 
 

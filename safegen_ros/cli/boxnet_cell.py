@@ -15,7 +15,7 @@ from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.boxnet.model import Task
-    from safegen_ros.tasks.boxnet.verifier import Judged, StepRules
+    from safegen_ros.tasks.boxnet.verifier import StepRules
 
 DEPTHS = ('analytic', 'kinematic', 'physics')
 
@@ -48,34 +48,6 @@ def _rules(depth: str) -> StepRules:
     from safegen_ros.cells.motion import Physics
 
     return Physics()
-
-
-def draw_task(task: Task, path: Path) -> None:
-    """Draws a task, by MuJoCo where its arms have a shape."""
-    from safegen_ros.tasks.boxnet.reader import is_spatial
-
-    if is_spatial(task):
-        from safegen_ros.cells import pictures
-
-        pictures.draw_task(task, path)
-        return
-    from safegen_ros.benchmarks.boxnet import plots as boxnet_plots
-
-    boxnet_plots.draw_task(task, path)
-
-
-def draw_judged(task: Task, judged: Judged, path: Path) -> None:
-    """Draws the steps of a plan, and what is wrong in it, likewise."""
-    from safegen_ros.tasks.boxnet.reader import is_spatial
-
-    if is_spatial(task):
-        from safegen_ros.cells import pictures
-
-        pictures.draw_judged(task, judged, path)
-        return
-    from safegen_ros.benchmarks.boxnet import plots as boxnet_plots
-
-    boxnet_plots.draw_judged(task, judged, path)
 
 
 def run(

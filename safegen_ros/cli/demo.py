@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,12 @@ from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from safegen_ros.cli.verdicts import show_verdict
-from safegen_ros.client import Client, Goal, Options
+from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import (
-    AUTO,
     GoalRequest,
     PlanExecution,
-    ProblemSource,
     check_goal_options,
     choose_cell,
 )
@@ -55,47 +53,41 @@ _OBVIOUS_S, _OBVIOUS_MB = 2.0, 1024.0  # of the search for the plan that ignores
 SEARCH_ALONE = 'planned by search; the model wrote no plan'
 
 
-@dataclass(frozen=True, slots=True)
-class DemoOptions:
-    """What `safegen demo` was asked beside the problem; see its `--help`."""
-
-    task: ProblemSource
-    goal: Options
-    real_time_factor: float
-    model: str
-    video: bool
-    cell: str = AUTO
-
-
-def run_demo(problem: Path, options: DemoOptions, console: Console) -> int:
+def run_demo(
+    asked: GoalRequest,
+    cell: str,
+    real_time_factor: float,
+    model: str,
+    video: bool,
+    console: Console,
+) -> int:
     """Runs `safegen demo`; returns the exit status.
 
     Raises:
-        SafegenError: the task cannot be read, the table cannot show it, or an option is wrong;
-            nothing has been started then.
+        SafegenError: the table cannot show the task, or an option is wrong; nothing has been
+            started then.
     """
-    asked = GoalRequest.read(problem, options.task, options.goal)
     check_goal_options(asked.options)
-    problem_read = asked.task.problem
-    if problem_read is None:
+    problem = asked.task.problem
+    if problem is None:
         raise SafegenError(
             f'{asked.path}: a task in format {asked.task.format} is sent to a stack that is up: '
             "start it with 'safegen up sim cell:=symbolic', then 'safegen run'",
             ErrorCode.UNSUPPORTED_FEATURE,
         )
-    if options.model and (folder := model_folder(named_model(options.model))):
+    if model and (folder := model_folder(named_model(model))):
         check_folder(folder)  # which the planner would do after seconds
-    cell = choose_cell(asked.path, problem_read, options.cell)
-    asked = replace(asked, cell=cell)
-    values = {'real_time_factor': options.real_time_factor, 'model': options.model}
-    specs = node_specs('sim', {**values, 'cell': cell.cell})
+    chosen = choose_cell(asked.path, problem, cell)
+    asked = replace(asked, cell=chosen)
+    values = {'real_time_factor': real_time_factor, 'model': model, 'cell': chosen.cell}
+    specs = node_specs('sim', values)
 
     def work(session: RunRecorder) -> int:
-        show_rules_matter(console, problem_read)
+        show_rules_matter(console, problem)
         with RunDisplay(console) as display:
             return _with_stack(specs, session, asked, display)
 
-    return kept_run(asked, work, options.video, console)
+    return kept_run(asked, work, video, console)
 
 
 def show_rules_matter(console: Console, problem: Problem) -> None:
@@ -278,17 +270,13 @@ def result_of(goal: Goal[RunTask.Result] | PlanExecution) -> tuple[RunTask.Resul
         except KeyboardInterrupt:  # the goal has been cancelled by then; this gets its result
             return goal.cancel(), True
     except SafegenError as error:
-        if isinstance(error.__context__, KeyboardInterrupt):
-            raise _not_cancelled(error) from error
-        raise
-
-
-def _not_cancelled(error: SafegenError) -> SafegenError:
-    return SafegenError(
-        f'interrupted by the user, but the goal could not be cancelled: {error.message}: look at '
-        'the cell before the next one',
-        error.code,
-    )
+        if not isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        raise SafegenError(
+            f'interrupted by the user, but the goal could not be cancelled: {error.message}: look '
+            'at the cell before the next one',
+            error.code,
+        ) from error
 
 
 def _stack_event(display: RunDisplay) -> Callable[[SupervisorEvent], None]:
@@ -323,9 +311,12 @@ def _keep(
     keep_pictures = pictures_of(task.format)
     if keep_pictures is not None:
         session.keep(seconds, *keep_pictures(folder, task, session.record, video))
+    elif video and session.record.steps and session.symbolic:
+        note = 'a symbolic cell has no motion to show'
+        console.print(f'no video: {note}')
+        session.keep(seconds, ArtefactRecord('video', '', note))
     elif video and session.record.steps:
-        made = _no_motion(console) if session.symbolic else _video(folder, session.scene, console)
-        session.keep(seconds, made)
+        session.keep(seconds, _video(folder, session.scene, console))
     console.print(f'record: {report}', highlight=False, soft_wrap=True)
     for artefact in session.record.artefacts:
         if artefact.file:
@@ -335,12 +326,6 @@ def _keep(
                 soft_wrap=True,
             )
     console.print('next: safegen runs show last, safegen runs share last', highlight=False)
-
-
-def _no_motion(console: Console) -> ArtefactRecord:
-    note = 'a symbolic cell has no motion to show'
-    console.print(f'no video: {note}')
-    return ArtefactRecord('video', '', note)
 
 
 def _video(folder: Path, scene: Scene, console: Console) -> ArtefactRecord:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, JsonOnly, Verbose, guarded, print_error
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, JsonOnly, Verbose, guarded, teller
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def list_(
             _print_domains(chosen)
         return EXIT_OK
 
-    raise typer.Exit(guarded(whole, _teller(as_json), verbose))
+    raise typer.Exit(guarded(whole, teller(as_json), verbose))
 
 
 @app.command()
@@ -99,7 +99,7 @@ def new(
         print(f'safegen domain check {name}')
         return EXIT_OK
 
-    raise typer.Exit(guarded(whole, _teller(False), verbose))
+    raise typer.Exit(guarded(whole, teller(False), verbose))
 
 
 @app.command()
@@ -139,7 +139,7 @@ def check(
         failed = any(not finding.note for each in names for finding in found[each])
         return EXIT_FAILED if failed else EXIT_OK
 
-    raise typer.Exit(guarded(whole, _teller(as_json), verbose))
+    raise typer.Exit(guarded(whole, teller(as_json), verbose))
 
 
 def _check_file(path: Path, as_json: bool) -> int:
@@ -162,18 +162,6 @@ def _check_file(path: Path, as_json: bool) -> int:
             f'{len(domain.predicates)} predicates, {len(domain.types)} types)'
         )
     return EXIT_OK
-
-
-def _teller(as_json: bool) -> Callable[[Exception, str], None]:
-    from safegen_ros.cli.failures import error_values
-
-    def tell(error: Exception, message: str) -> None:
-        if as_json:
-            print(json.dumps({'errors': error_values(error)}))
-        else:
-            print_error(message)
-
-    return tell
 
 
 def _kits(name: str | None) -> list[DomainKit]:

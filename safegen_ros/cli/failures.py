@@ -9,7 +9,7 @@ import os
 import select
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -75,6 +75,20 @@ def guarded(work: Callable[[], int], tell: Callable[[Exception, str], None], ver
             traceback.print_exc()
         tell(error, _internal(error))
         return EXIT_INTERNAL
+
+
+def teller(
+    as_json: bool, empty: Mapping[str, Any] | None = None, errors: str = 'errors'
+) -> Callable[[Exception, str], None]:
+    """Prints an error for a person or, as JSON, beside the `empty` values of an answer."""
+
+    def tell(error: Exception, message: str) -> None:
+        if as_json:
+            print(json.dumps({**(empty or {}), errors: error_values(error)}))
+        else:
+            print_error(message)
+
+    return tell
 
 
 def reader_has_gone() -> bool:

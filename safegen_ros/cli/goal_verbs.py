@@ -18,7 +18,7 @@ from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.table import argument_values, profile_of
 from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
 from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
-from safegen_ros.cli.operate import require_set_up
+from safegen_ros.cli.operate import Namespace, require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
 from safegen_ros.cli.verify import has_domain, plan_text
@@ -152,12 +152,11 @@ def demo(
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
     console = Console()
     with console.status('loading safegen'):
-        from safegen_ros.cli.demo import DemoOptions, run_demo
-        from safegen_ros.goals.request import ProblemSource
+        from safegen_ros.cli.demo import run_demo
+        from safegen_ros.goals.request import GoalRequest
 
-    about = ProblemSource(domain, read_as, format)
-    shown = DemoOptions(about, options, real_time_factor, model, video, cell)
-    raise typer.Exit(run_demo(problem, shown, console))
+    asked = GoalRequest.read(problem, options, domain, read_as, format)
+    raise typer.Exit(run_demo(asked, cell, real_time_factor, model, video, console))
 
 
 @app.command()
@@ -190,7 +189,7 @@ def run(
     constraints: Constraints = '',
     start: Start = None,
     yes: Yes = False,
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
+    namespace: Namespace = '',
     as_json: AsJson = False,
 ) -> None:
     """Send one task to a stack that is already up, and show what happens.
@@ -204,7 +203,7 @@ def run(
         from safegen_ros.cli.demo import run_goal
         from safegen_ros.cli.plan_goal import plan_task, run_request
         from safegen_ros.cli.show import when_kept
-        from safegen_ros.goals.request import GoalRequest, ProblemSource
+        from safegen_ros.goals.request import GoalRequest
         from safegen_ros.pddl.plan import parse_plan
         from safegen_ros.ros.stack_state import absolute_namespace, require_stack
 
@@ -217,8 +216,7 @@ def run(
         unused = {'--blocks-set-up': set_up, '--video': video, '--yes': yes}
         _refuse_unused(PLAN_ONLY, options, unused)
     if spoken is None:
-        about = ProblemSource(domain, read_as, format)
-        asked = GoalRequest.read(Path(problem), about, options)
+        asked = GoalRequest.read(Path(problem), options, domain, read_as, format)
         if plan:
             asked = replace(asked, plan=parse_plan(plan_text(plan)))
     require_stack(absolute_namespace(namespace))
@@ -299,9 +297,7 @@ def up(
 
 
 @app.command()
-def down(
-    namespace: Annotated[str, typer.Option(help='namespace of the nodes')] = '',
-) -> None:
+def down(namespace: Namespace = '') -> None:
     """Stop the stack that is up in this ROS_DOMAIN_ID and namespace."""
     from safegen_ros.ros.stack_state import (
         current_domain,

@@ -6,14 +6,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from safegen_ros.cli.failures import JsonOnly
-
-if TYPE_CHECKING:
-    from safegen_ros.record.run_log import KeptRun
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -137,19 +134,14 @@ def share(
 
     Exit status: 0 done, 2 no such run, it cannot be read, or the file cannot be written.
     """
-    from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
-    from safegen_ros.cli.show import with_run
-    from safegen_ros.errors import SafegenError
+    from safegen_ros.cli.show import named_run
+    from safegen_ros.errors import SafegenError, UsageError
     from safegen_ros.record.present.share import write_share
 
-    def work(folder: Path, kept: KeptRun) -> int:
-        to = out or Path(f'{kept.record.run_id}.html')
-        try:
-            write_share(folder, kept, to)
-        except SafegenError as error:
-            print_error(error.message)
-            return EXIT_BAD_INPUT
-        print(to)
-        return EXIT_OK
-
-    raise typer.Exit(with_run(run, work))
+    folder, kept = named_run(run)
+    to = out or Path(f'{kept.record.run_id}.html')
+    try:
+        write_share(folder, kept, to)
+    except SafegenError as error:
+        raise UsageError(error.message) from error
+    print(to)

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import Annotated
 
 import typer
@@ -21,16 +21,15 @@ from safegen_ros.cli.failures import (
     AnyName,
     JsonOnly,
     Verbose,
-    error_values,
     guarded,
-    print_error,
+    teller,
 )
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
-from safegen_ros.lint.findings import LEVELS, LintFinding
+from safegen_ros.lint.findings import LEVELS
 from safegen_ros.pddl.text_files import pddl_kind
 
-_WIDTH = 80
+_WRAPPED = TextWrapper(80, subsequent_indent='    ', break_long_words=False, break_on_hyphens=False)
 
 
 def lint(
@@ -69,31 +68,19 @@ def lint(
             print(json.dumps({'findings': list(map(asdict, found)), **_counts(counts)}))
         else:
             for each in found:
-                print('\n'.join(_lines(each)))
+                print(_WRAPPED.fill(str(each)))
             told = [f'{counts[name]} {name}{"s" * (counts[name] != 1)}' for name in LEVELS]
             print(', '.join(each for each in told if each[0] != '0') or 'nothing found')
         if counts['error']:
             return EXIT_BAD_INPUT
         return EXIT_FAILED if counts['warning'] else EXIT_OK
 
-    def tell(error: Exception, message: str) -> None:
-        if as_json:
-            print(json.dumps({'findings': [], **_counts({}), 'failures': error_values(error)}))
-        else:
-            print_error(message)
-
+    tell = teller(as_json, {'findings': [], **_counts({})}, 'failures')
     raise typer.Exit(guarded(whole, tell, verbose))
 
 
 def _counts(counts: dict[str, int]) -> dict[str, int]:
     return {f'{name}s': counts.get(name, 0) for name in LEVELS}
-
-
-def _lines(finding: LintFinding) -> list[str]:
-    return wrap(
-        str(finding), _WIDTH, subsequent_indent='    ', break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
 
 
 def _built_in(text: str, source: str) -> tuple[str, str]:

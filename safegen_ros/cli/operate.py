@@ -90,7 +90,6 @@ def approve(
     as_json: AsJson = False,
 ) -> None:
     """Show the plan that waits for approval, and allow or refuse it."""
-    from safegen_ros.cli.approval import Word, answer_plan
+    from safegen_ros.cli.approval import answer_plan
 
-    word = Word(digest, not refuse, reason)
-    raise typer.Exit(answer_plan(word, namespace, wait, as_json))
+    raise typer.Exit(answer_plan(digest, not refuse, reason, namespace, wait, as_json))

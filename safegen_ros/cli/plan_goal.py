@@ -21,7 +21,8 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.recorder import planned
 from safegen_ros.goals.request import GoalRequest, check_goal_options
-from safegen_ros.ros import conversions, record_conversions
+from safegen_ros.ros import conversions
+from safegen_ros.ros.record_conversions import step_texts
 from safegen_ros.ros.stack_state import absolute_namespace
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console
@@ -60,7 +61,7 @@ def plan_task(
         console.print(f'[bold red]{name}[/] {escape(result.error_msg)}', highlight=False)
     else:
         console.print(f'[green]proved[/], written by {escape(result.plan.source)}', highlight=False)
-        print('\n'.join(record_conversions.step_texts(result.plan)))
+        print('\n'.join(step_texts(result.plan)))
     return EXIT_FAILED if failed else EXIT_OK
 
 
@@ -72,14 +73,16 @@ def plan_values(result: Any) -> dict[str, Any]:
             'source': each.source,
             'seconds': each.seconds,
             'text': each.text,
-            **_verdict(each.verdict, each.plan),
+            **verdict_values(
+                conversions.verdict_from_msg(each.verdict), step_texts(each.plan) or None
+            ),
         }
         for each in result.attempts
     ]
     return {
         'error': ErrorCode(result.error_code).name,
         'message': result.error_msg,
-        'plan': list(record_conversions.step_texts(result.plan)),
+        'plan': list(step_texts(result.plan)),
         'source': result.plan.source,
         'seconds': conversions.duration_from_msg(result.planning_time),
         'attempts': attempts,
@@ -88,12 +91,6 @@ def plan_values(result: Any) -> dict[str, Any]:
         'reading_digest': result.reading_digest,
         'question': result.question,
     }
-
-
-def _verdict(verdict: Any, plan: Any) -> dict[str, Any]:
-    return verdict_values(
-        conversions.verdict_from_msg(verdict), record_conversions.step_texts(plan) or None
-    )
 
 
 def run_request(

@@ -5,15 +5,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
-from safegen_ros.cli.show import record_state, with_run
-from safegen_ros.errors import SafegenError
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.show import named_run, record_state
+from safegen_ros.errors import SafegenError, UsageError
 from safegen_ros.record.replay import (
     ExecutionCheck,
     VerdictCheck,
@@ -29,15 +30,11 @@ from safegen_ros.terminal import Console
 
 def replay_run(name: str, execute: bool, scene: Path | None, as_json: bool) -> int:
     """Goes through the run that a user means once more; returns the exit status."""
-
-    def work(folder: Path, kept: KeptRun) -> int:
-        try:
-            return _replayed(kept, execute, scene, as_json)
-        except SafegenError as error:
-            print_error(f'{folder}: {error.message}')
-            return EXIT_BAD_INPUT
-
-    return with_run(name, work)
+    folder, kept = named_run(name)
+    try:
+        return _replayed(kept, execute, scene, as_json)
+    except SafegenError as error:
+        raise UsageError(f'{folder}: {error.message}') from error
 
 
 def _replayed(kept: KeptRun, execute: bool, scene: Path | None, as_json: bool) -> int:
@@ -49,48 +46,43 @@ def _replayed(kept: KeptRun, execute: bool, scene: Path | None, as_json: bool) -
     same = not any(each.differences for each in verdicts) and not (done and done.differences)
     signed, words = record_state(kept)
     if as_json:
-        print(
-            json.dumps(
-                {
-                    'run': record.run_id,
-                    'same': same,
-                    'signature': {'good': signed, 'state': words},
-                    'verdicts': [_verdict_values(each) for each in verdicts],
-                    'execution': {'skipped': skipped} if done is None else _done_values(done),
-                }
-            )
-        )
+        values = {
+            'run': record.run_id,
+            'same': same,
+            'signature': {'good': signed, 'state': words},
+            'verdicts': [_verdict_values(each) for each in verdicts],
+            'execution': {'skipped': skipped} if done is None else _done_values(done),
+        }
+        print(json.dumps(values))
     else:
         say = partial(Console().print, highlight=False, soft_wrap=True)
         say(f'record: {escape(words)}', style='' if signed else 'bold red')
-        _show(say, verdicts, done, skipped, record.cell)
+        for line in _told(verdicts, done, skipped, record.cell):
+            say(line)
         say('[green]all is as it was recorded[/]' if same else '[bold red]NOT AS RECORDED[/]')
     return EXIT_OK if same and signed else EXIT_FAILED
 
 
-def _show(
-    say: Any,
-    verdicts: tuple[VerdictCheck, ...],
-    done: ExecutionCheck | None,
-    skipped: str,
-    cell: str,
-) -> None:
+def _told(
+    verdicts: tuple[VerdictCheck, ...], done: ExecutionCheck | None, skipped: str, cell: str
+) -> Iterator[str]:
     if not verdicts:
-        say('no verdict is recorded')
+        yield 'no verdict is recorded'
     for each in verdicts:
-        mark = '[red]differs[/]' if each.differences else '[green]same[/]'
-        say(f'{mark}  {escape(each.what)}: {each.recorded.category.name}')
-        for line in each.differences:
-            say(f'    {escape(line)}')
+        what = f'{escape(each.what)}: {each.recorded.category.name}'
+        yield from _compared(what, each.differences)
     if done is None:
-        say(f'not executed: {skipped}')
+        yield f'not executed: {skipped}'
         return
     where = 'on the MuJoCo twin' if cell == TWIN else 'on symbols'
-    mark = '[red]differs[/]' if done.differences else '[green]same[/]'
     far = '' if done.deviation is None else f', blocks within {1000 * done.deviation:.2f} mm'
-    say(f'{mark}  execution {where}: {done.outcome.steps_done} steps{far}')
-    for line in done.differences:
-        say(f'    {escape(line)}')
+    what = f'execution {where}: {done.outcome.steps_done} steps{far}'
+    yield from _compared(what, done.differences)
+
+
+def _compared(what: str, differences: Sequence[str]) -> Iterator[str]:
+    yield f'{"[red]differs[/]" if differences else "[green]same[/]"}  {what}'
+    yield from (f'    {escape(line)}' for line in differences)
 
 
 def _verdict_values(check: VerdictCheck) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,9 +19,8 @@ from safegen_ros.cli.failures import (
     AnyName,
     JsonOnly,
     Verbose,
-    error_values,
     guarded,
-    print_error,
+    teller,
 )
 from safegen_ros.errors import ErrorCode, SafegenError, TextError
 from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, read_task
@@ -89,7 +88,8 @@ def rules(
             merged = task.with_rules(found.readings)
         except SafegenError as error:
             if error.code not in (ErrorCode.UNSOLVABLE, ErrorCode.BACKEND_FAILED):
-                if isinstance(error, TextError) or error.code is ErrorCode.EMPTY_TASK:
+                unread = isinstance(error, TextError) or error.code is ErrorCode.EMPTY_TASK
+                if unread and not as_json:
                     offered.extend(rule_examples(task.problem))
                 raise
             tell(error, error.message)
@@ -111,16 +111,11 @@ def rules(
                 print('not written: --out FILE writes the problem with these rules')
         return EXIT_OK
 
-    def tell(error: Exception, message: str) -> None:
-        if as_json:
-            empty: dict[str, Any] = {'readings': [], 'idle': []}
-            print(json.dumps({**empty, 'errors': error_values(error)}))
-        else:
-            print_error(message)
-            for each in offered:
-                print(f'  such as: {each}', file=sys.stderr)
-
-    raise typer.Exit(guarded(whole, tell, verbose))
+    tell = teller(as_json, {'readings': [], 'idle': []})
+    status = guarded(whole, tell, verbose)
+    for each in offered:
+        print(f'  such as: {each}', file=sys.stderr)
+    raise typer.Exit(status)
 
 
 @contextmanager

@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_OK, print_error
+from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.cli.verdicts import print_fact, print_folded, show_verdict
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import SafegenError, UsageError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.chain import signature_words
@@ -22,7 +22,7 @@ from safegen_ros.record.events import MeasuredEvent
 from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of, recorded_task
 from safegen_ros.record.journal import JOURNAL, JournalEntry
 from safegen_ros.record.json_form import RecordError, plain
-from safegen_ros.record.present.compare import Difference, compare_runs
+from safegen_ros.record.present.compare import compare_runs
 from safegen_ros.record.present.report import step_rows, summary
 from safegen_ros.record.present.telling import tell
 from safegen_ros.record.run import RunRecord
@@ -33,27 +33,22 @@ from safegen_ros.terminal import Console
 _LONGEST = 120  # of the values of an event on one line [characters]
 
 
-def with_run(name: str, work: Callable[[Path, KeptRun], int]) -> int:
-    """Does something with the run that a user means; a run that cannot be read is bad input."""
+def named_run(name: str) -> tuple[Path, KeptRun]:
+    """The folder and the run that a user means; raises `UsageError` where it cannot be read."""
     try:
-        found, kept = find_run(runs_dir(), name)
+        return find_run(runs_dir(), name)
     except RecordError as error:
-        print_error(error.message)
-        return EXIT_BAD_INPUT
-    return work(found, kept)
+        raise UsageError(error.message) from error
 
 
 def show_run(name: str, as_json: bool, events: bool) -> int:
     """Prints the run that a user means; returns the exit status."""
-
-    def work(folder: Path, kept: KeptRun) -> int:
-        if as_json:
-            print(json.dumps(run_json(folder, kept)))
-        else:
-            print_run(Console(), folder, kept, events)
-        return EXIT_OK if record_state(kept)[0] else EXIT_FAILED
-
-    return with_run(name, work)
+    folder, kept = named_run(name)
+    if as_json:
+        print(json.dumps(run_json(folder, kept)))
+    else:
+        print_run(Console(), folder, kept, events)
+    return EXIT_OK if record_state(kept)[0] else EXIT_FAILED
 
 
 def when_kept(as_json: bool) -> Callable[[Path], None]:
@@ -170,24 +165,12 @@ def _values(data: Mapping[str, Any]) -> Iterator[str]:
 
 def show_two(name: str, other: str, as_json: bool) -> int:
     """Prints what is different in two runs; returns the exit status."""
-
-    def work(folder: Path, kept: KeptRun) -> int:
-        return with_run(other, partial(_show_differences, kept, as_json))
-
-    return with_run(name, work)
-
-
-def _show_differences(left: KeptRun, as_json: bool, folder: Path, right: KeptRun) -> int:
+    (_, left), (_, right) = named_run(name), named_run(other)
     rows = compare_runs(left, right)
     names = [left.record.run_id, right.record.run_id]
     if as_json:
         print(json.dumps({'runs': names, 'different': rows}))
-    else:
-        _print(names, rows)
-    return EXIT_OK
-
-
-def _print(names: Sequence[str], rows: Sequence[Difference]) -> None:
+        return EXIT_OK
     say = partial(Console().print, highlight=False, soft_wrap=True)
     say(f'[bold]- {names[0]}[/]\n[bold]+ {names[1]}[/]')
     for what, one, another in rows:
@@ -196,3 +179,4 @@ def _print(names: Sequence[str], rows: Sequence[Difference]) -> None:
             say(f'  {mark} {escape(" ".join(text.split()) or "nothing")}')
     if not rows:
         say('nothing is different')
+    return EXIT_OK

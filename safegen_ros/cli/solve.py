@@ -19,9 +19,8 @@ from safegen_ros.cli.failures import (
     AnyName,
     JsonOnly,
     Verbose,
-    error_values,
     guarded,
-    print_error,
+    teller,
 )
 from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.goals.files import DomainFile, ReadAs, read_task
@@ -92,7 +91,7 @@ def solve(
             )
         except (Unsolvable, SearchLimit) as error:
             status = UNSOLVABLE if isinstance(error, Unsolvable) else LIMIT
-            tell(error, f'{status}: {error.message}', status)
+            teller(as_json, _values(status))(error, f'{status}: {error.message}')
             return EXIT_FAILED
         ranking, wishes = rank(task.problem, found.plan), task.verify(found.plan).wishes
         found = replace(found, plan=found.plan.spelt(task.problem.spelling))
@@ -102,13 +101,7 @@ def solve(
             print(plan_text(found, ranking, wishes))
         return EXIT_OK
 
-    def tell(error: Exception, message: str, status: str = ERROR) -> None:
-        if as_json:
-            print(json.dumps({**_values(status, None), 'errors': error_values(error)}))
-        else:
-            print_error(message)
-
-    raise typer.Exit(guarded(whole, tell, verbose))
+    raise typer.Exit(guarded(whole, teller(as_json, _values(ERROR)), verbose))
 
 
 def plan_text(
@@ -131,7 +124,7 @@ def plan_text(
 
 def _values(
     status: str,
-    found: Solution | None,
+    found: Solution | None = None,
     ranking: Ranking | None = None,
     wishes: Sequence[BrokenWish] = (),
 ) -> dict[str, Any]:

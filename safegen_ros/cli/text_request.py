@@ -18,7 +18,6 @@ from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.pddl.text_files import pddl_kind
 from safegen_ros.record.approval import shown_request
 from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
-from safegen_ros.tasks.pddl3.task import load_task
 
 if TYPE_CHECKING:
     from safegen_msgs.action import PlanTask
@@ -133,7 +132,6 @@ def understood(
     """
     from safegen_ros.goals.recorder import planned
     from safegen_ros.goals.request import IN_WORDS, GoalRequest, TranslatedRequest
-    from safegen_ros.record.run import TaskRecord
     from safegen_ros.tasks.planetarium.request import read_request
 
     given = (spoken.text, spoken.domain, spoken.constraints, spoken.start)
@@ -177,10 +175,5 @@ def understood(
     elif asks and not typer.confirm(_MEANT[bool(result.question)], err=True):
         display.line('nothing was planned, and nothing moved: say it in other words')
         return None, result
-    task = load_task(result.problem, domain)
-    said = TaskRecord(
-        '', IN_WORDS, '', domain, spoken.text, WORDS,
-        constraints=spoken.constraints, start=spoken.start,
-    )  # fmt: skip
-    translated = TranslatedRequest.of(said, task, result, events)
+    task, translated = TranslatedRequest.of(spoken.text, domain, asked, result, events)
     return GoalRequest(Path(IN_WORDS), task, domain, options, spoken=translated), result

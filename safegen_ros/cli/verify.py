@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 
@@ -141,41 +141,18 @@ def judge(
     )
 
 
-class Shown(Protocol):
-    """Where judgements go."""
-
-    def judgement(self, name: str, found: Judgement) -> None:
-        """Shows the result for a plan."""
-
-    def error(self, names: Sequence[str], error: Exception, message: str) -> None:
-        """Shows why plans were not judged."""
-
-
-class JsonLines:
-    """A line of JSON for each plan, on standard output."""
-
-    def judgement(self, name: str, found: Judgement) -> None:
-        """Prints the line of a plan that was judged."""
-        self._print(name, found, [] if found.error is None else error_values(found.error))
-
-    def error(self, names: Sequence[str], error: Exception, message: str) -> None:
-        """Prints the lines of plans that were not judged."""
-        for name in names:
-            found = Judgement(Verdict(Category.UNKNOWN, message), None, '')
-            self._print(name, found, error_values(error))
-
-    @staticmethod
-    def _print(name: str, found: Judgement, errors: list[dict[str, Any]]) -> None:
-        values = {
-            'plan': name,
-            **verdict_values(found.verdict, found.plan.steps if found.plan is not None else None),
-            'extracted': None if found.extraction is None else asdict(found.extraction),
-            'second_opinion': found.confirmed,
-            'notes': list(found.notes),
-            'metric': None if found.ranking is None else _metric_values(found.ranking, found.best),
-            'errors': errors,
-        }
-        print(json.dumps(values), flush=True)
+def _print_json(name: str, found: Judgement, errors: list[dict[str, Any]]) -> None:
+    """Prints the line of JSON for a plan."""
+    values = {
+        'plan': name,
+        **verdict_values(found.verdict, found.plan.steps if found.plan is not None else None),
+        'extracted': None if found.extraction is None else asdict(found.extraction),
+        'second_opinion': found.confirmed,
+        'notes': list(found.notes),
+        'metric': None if found.ranking is None else _metric_values(found.ranking, found.best),
+        'errors': errors,
+    }
+    print(json.dumps(values), flush=True)
 
 
 def _metric_values(ranking: Ranking, best: BestKnown | None) -> dict[str, Any]:
@@ -192,36 +169,22 @@ def _beside(best: BestKnown | None) -> str:
     return f'; best known: {value_text(best.value)}, {proof} to be the best'
 
 
-class TextOutput:
-    """Text for a person: verdicts on standard output, errors on the other.
+def _print_text(console: Console, name: str, found: Judgement) -> None:
+    """Prints a verdict for a person, and the place in the text where that is not a plan.
 
     Args:
-        many: whether there are several plans, so that each verdict needs its name.
+        name: of the plan; empty where it is the only one.
     """
-
-    def __init__(self, console: Console, many: bool) -> None:
-        self._console = console
-        self._many = many
-
-    def judgement(self, name: str, found: Judgement) -> None:
-        """Prints a verdict, and the place in the text when that is not a plan."""
-        steps = found.plan.steps if found.plan is not None else None
-        show_verdict(self._console, found.verdict, steps, name if self._many else '')
-        if found.extraction is not None:
-            print(f'  extracted: {found.extraction}')
-        if found.ranking is not None:
-            print(f'  metric: {found.ranking}{_beside(found.best)}')
-        if not found.verdict.ok:  # the reason of a success has them
-            for note in found.notes:
-                print(f'  note: {note}')
-        if found.error is not None:
-            shown = excerpt(found.text, found.error)
-            if shown:
-                print(shown)
-
-    def error(self, names: Sequence[str], error: Exception, message: str) -> None:
-        """Prints an error."""
-        print_error(message)
+    show_verdict(console, found.verdict, None if found.plan is None else found.plan.steps, name)
+    if found.extraction is not None:
+        print(f'  extracted: {found.extraction}')
+    if found.ranking is not None:
+        print(f'  metric: {found.ranking}{_beside(found.best)}')
+    if not found.verdict.ok:  # the reason of a success has them
+        for note in found.notes:
+            print(f'  note: {note}')
+    if found.error is not None and (shown := excerpt(found.text, found.error)):
+        print(shown)
 
 
 def verify(
@@ -274,8 +237,7 @@ def verify(
     problem, plans = Path(names[0]), names[1:] or [STDIN]
     if len(names) == 1 and sys.stdin.isatty():
         raise typer.BadParameter('give a plan file, or the plan on standard input')
-    shown: Shown = JsonLines() if as_json else TextOutput(Console(), len(plans) > 1)
-    options = VerifyOptions(lenient, second_opinion, best)
+    console, options = Console(), VerifyOptions(lenient, second_opinion, best)
 
     def whole() -> int:
         if plans.count(STDIN) > 1:
@@ -287,16 +249,27 @@ def verify(
         task = read_task(problem, domain, format=read_as, any_name=any_name)
         known = best_known(task.problem, best) if best and task.problem.metric else None
         return max(
-            guarded(partial(one, task, name, known), partial(shown.error, [name]), verbose)
+            guarded(partial(one, task, name, known), partial(failed, [name]), verbose)
             for name in plans
         )
 
     def one(task: Pddl3Task, name: str, known: BestKnown | None) -> int:
         found = judge(task, plan_text(name), options, known)
-        shown.judgement(name, found)
+        if as_json:
+            _print_json(name, found, [] if found.error is None else error_values(found.error))
+        else:
+            _print_text(console, name if len(plans) > 1 else '', found)
         return EXIT_OK if found.verdict.ok else EXIT_FAILED
 
-    raise typer.Exit(guarded(whole, partial(shown.error, plans), verbose))
+    def failed(names: Sequence[str], error: Exception, message: str) -> None:
+        if not as_json:
+            print_error(message)
+            return
+        for name in names:
+            found = Judgement(Verdict(Category.UNKNOWN, message), None, '')
+            _print_json(name, found, error_values(error))
+
+    raise typer.Exit(guarded(whole, partial(failed, plans), verbose))
 
 
 def has_domain(names: list[str]) -> bool:

@@ -19,11 +19,9 @@ from safegen_ros.goals.recorder import RunRecorder, RunStage, planned
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest, check_goal_options
 from safegen_ros.paths import new_run_dir, runs_dir
 from safegen_ros.record.approval import shown_request
-from safegen_ros.record.run import TaskRecord
 from safegen_ros.ros.actions import ActionResult
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.formats import WORDS
-from safegen_ros.tasks.pddl3.task import load_task
 
 LEAVE_S = 20.0
 """How long a goal of this console may take to end when the console does [s]."""
@@ -136,9 +134,7 @@ class Sender(Closing):
         if result.error_code != ErrorCode.NONE:
             self._tell(f'{ErrorCode(result.error_code).name}: {result.error_msg}', True)
             return
-        task = load_task(result.problem, world.domain_text)
-        said = TaskRecord('', IN_WORDS, '', world.domain_text, words, WORDS, start=start)
-        spoken = TranslatedRequest.of(said, task, result, events)
+        task, spoken = TranslatedRequest.of(words, world.domain_text, asked, result, events)
         done(Chosen(task, world.domain_text, IN_WORDS), spoken)
 
     def _run(self, chosen: Chosen, options: Options, spoken: TranslatedRequest | None) -> None:

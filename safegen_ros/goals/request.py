@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
@@ -22,7 +22,8 @@ from safegen_ros.robot.cell.settings import CELLS
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions
 from safegen_ros.tasks.pddl3.domains import require_same_actions
-from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.pddl3.formats import WORDS
+from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.tasks.task import ActionTask
 
 AUTO = 'auto'
@@ -101,21 +102,6 @@ IN_WORDS = 'a request in words'
 
 
 @dataclass(frozen=True, slots=True)
-class ProblemSource:
-    """The options for the problem's file.
-
-    Attributes:
-        domain: file of the domain; None for the built-in one that the problem names.
-        read_as: format of the problem's file; empty to derive it from its name.
-        format: format in which the problem is sent; empty for that of the file.
-    """
-
-    domain: Path | None = None
-    read_as: str = ''
-    format: str = ''
-
-
-@dataclass(frozen=True, slots=True)
 class TranslatedRequest:
     """A task that was asked for in words, as it is written down.
 
@@ -134,23 +120,29 @@ class TranslatedRequest:
     @classmethod
     def of(
         cls,
-        asked: TaskRecord,
-        task: Pddl3Task,
+        words: str,
+        domain: str,
+        asked: Options,
         result: PlanTask.Result,
         events: Iterable[Event],
-    ) -> TranslatedRequest:
-        """What became of a request.
+    ) -> tuple[Pddl3Task, TranslatedRequest]:
+        """The task that a request became, and what is written down of it.
 
         Args:
-            asked: the request; its names are those of the task.
+            domain: PDDL of its domain, or a name; empty for a built-in one.
+            asked: the options of the goal that `result` and `events` are of.
         """
-        named = replace(asked, name=task.name, domain_name=task.problem.domain.name)
-        understood = UnderstoodRecord(
-            named.name, named.domain_name, named.domain, result.problem, result.reading,
-            result.question, result.reading_digest,
+        task = load_task(result.problem, domain)
+        names = (task.name, task.problem.domain.name)
+        said = TaskRecord(
+            names[0], IN_WORDS, names[1], domain, words, WORDS,
+            constraints=asked.constraints, start=asked.start,
         )  # fmt: skip
+        understood = UnderstoodRecord(
+            *names, domain, result.problem, result.reading, result.question, result.reading_digest
+        )
         answers = (each for each in events if isinstance(each, AnswerRecord))
-        return cls(named, (*answers, understood))
+        return task, cls(said, (*answers, understood))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +166,28 @@ class GoalRequest:
     spoken: TranslatedRequest | None = None
 
     @classmethod
-    def read(cls, problem: Path, about: ProblemSource, options: Options) -> GoalRequest:
-        """Reads the files; raises `SafegenError` when one of them cannot be used."""
-        problem, domain = in_order(problem, about.domain)
+    def read(
+        cls,
+        problem: Path,
+        options: Options,
+        domain: Path | None = None,
+        read_as: str = '',
+        format: str = '',
+    ) -> GoalRequest:
+        """Reads the files.
+
+        Args:
+            domain: file of the domain; None for the built-in one that the problem names.
+            read_as: format of the problem's file; empty to derive it from its name.
+            format: format in which the problem is sent; empty for that of the file.
+
+        Raises:
+            SafegenError: one of them cannot be used.
+        """
+        problem, domain = in_order(problem, domain)
         text = read_text(domain, 'domain') if domain else ''
         # Only the text changes: the end is compared with the problem as the file has it.
-        task = read_action_task(problem, domain, format=about.read_as, sent_as=about.format)
+        task = read_action_task(problem, domain, format=read_as, sent_as=format)
         path = problem if task.problem is None else find_problem(problem)
         return cls(path, task, text, options)
 
@@ -190,8 +198,14 @@ class GoalRequest:
         text, format = self.task.problem_text, self.task.format
         if self.plan is None:
             return client.start_run(text, self.domain_text, self.options, feedback, format)
+
+        def moved(message: ExecutePlan.Feedback) -> None:
+            stage = RunTask.Feedback.EXECUTION
+            feedback(RunTask.Feedback(stage=stage, execution=message.progress))
+
         budget = self.options.time_budget_s
-        return start_execution(client, text, self.plan, self.domain_text, budget, feedback, format)
+        goal = client.start_execute(text, self.plan, self.domain_text, budget, moved, format)
+        return PlanExecution(goal, self.plan)
 
 
 def check_goal_options(options: Options) -> None:
@@ -232,21 +246,3 @@ class PlanExecution:
             final_state=result.final_state,
             execution_time=result.execution_time,
         )
-
-
-def start_execution(
-    client: Client,
-    problem: str,
-    plan: Plan,
-    domain: str,
-    time_budget_s: float,
-    on_feedback: Callable[[RunTask.Feedback], None],
-    format: str,
-) -> PlanExecution:
-    """Sends a plan to the executor; the arguments are those of `Client.start_execute`."""
-
-    def feedback(message: ExecutePlan.Feedback) -> None:
-        on_feedback(RunTask.Feedback(stage=RunTask.Feedback.EXECUTION, execution=message.progress))
-
-    goal = client.start_execute(problem, plan, domain, time_budget_s, feedback, format)
-    return PlanExecution(goal, plan)

@@ -18,7 +18,7 @@ from support.one_process import Stack
 from safegen_ros.cli.demo import run_goal
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode
-from safegen_ros.goals.request import GoalRequest, ProblemSource
+from safegen_ros.goals.request import GoalRequest
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.pddl.plan import Step
 from safegen_ros.record.run_log import load_run
@@ -178,7 +178,7 @@ def test_the_verb_shows_and_keeps_each_step(
     problem.write_text(BELIEVED, encoding='utf-8')
     stack.executor.values.update(view='above', start_file=str(start))
     screen, kept = io.StringIO(), list[Path]()
-    asked = GoalRequest.read(problem, ProblemSource(), STEPS)
+    asked = GoalRequest.read(problem, STEPS)
     status = run_goal(asked, '', Console(file=screen, width=200), done=kept.append)
     assert status == 0, screen.getvalue()
     for told in ('looked at a', 'out of view: a b c d', 'The symbolic world satisfies the goal'):
