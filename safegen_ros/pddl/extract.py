@@ -27,6 +27,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import accumulate
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.diagnostics import ONLY_STEPS, found_at, place_of
@@ -218,7 +219,8 @@ class _Prose:
         beside = set()
         for place in range(0, len(parts), 2):
             text = parts[place]
-            words = [*(_NO_LETTER.sub('', word) for word in text.split()), *_WORD.findall(text)]
+            whole = [_NO_LETTER.sub('', word) for word in text.split()]
+            words = [*accumulate(whole), *whole, *_WORD.findall(text)]  # `wa it` is `wait`
             before, behind = parts[place - 1 : place], parts[place + 1 : place + 2]
             beside.update(words if '(' in before or ')' in behind else words[-1:] if behind else [])
         return any(map(self._is_name, beside))
