@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(584, 400),
-    'source lines': Limit(114_924, 76_000),
+    'source lines': Limit(114_943, 76_000),
     'test files': Limit(274),
-    'test lines': Limit(60_120, 42_000),
+    'test lines': Limit(60_124, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(9),

@@ -42,7 +42,7 @@ def check_base(folder: Path, max_length: int) -> None:
         check_no_code(folder)
     except BackendError as error:
         raise ConfigError(error.message) from error
-    found = _shapes(folder)
+    found = shapes(folder)
     try:
         config = AutoConfig.from_pretrained(folder, **LOCAL)
         with torch.device('meta'):
@@ -71,8 +71,12 @@ def check_base(folder: Path, max_length: int) -> None:
             )
 
 
-def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    """The shape of every weight, by name."""
+def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight of a model folder, by name.
+
+    Raises:
+        ConfigError: a file is missing or damaged.
+    """
     files = sorted(folder.glob('*.safetensors'))
     if not files:
         raise ConfigError(f'{folder}: no *.safetensors file: give the whole folder of a model')
@@ -93,7 +97,7 @@ def start_weights(folder: Path, wanted: Mapping[str, Tensor]) -> dict[str, Tenso
     Raises:
         ConfigError: a file is missing or damaged, or a weight is missing or of another shape.
     """
-    found = _shapes(folder)
+    found = shapes(folder)
     for name, value in wanted.items():
         if found.get(name) != tuple(value.shape):
             raise ConfigError(

@@ -39,7 +39,8 @@ class NetworkConfig:
         state_weight: weight of the state heads in the loss, 0 leaves them out (see `StateHeads`).
         compiled: whether the layers are compiled by `torch.compile`, which needs a C++ compiler
             and half a minute at the start, and is two to three times as fast after it.
-        start: folder of a model of this shape whose weights it begins with; empty for random ones.
+        start: folder of a model of this shape, or with fewer layers, whose weights it begins with;
+            empty for random ones.
     """
 
     width: Count = 128

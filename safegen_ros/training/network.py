@@ -14,12 +14,12 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from safegen_ros.llm.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS
-from safegen_ros.training.base import start_weights
+from safegen_ros.training.base import shapes, start_weights
 from safegen_ros.training.config import NetworkConfig
 from safegen_ros.training.encoding import IGNORE, MOST_LEFT, WORD_ID, StateTargets
 from safegen_ros.training.examples import MOST_MONITORS, MOST_STANDING
 
-_HEADS = 'state_heads.'
+_HEADS, _LAYERS = 'state_heads.', 'model.layers.'
 _SHORT = 512  # longest context [tokens] for which attention is written out when compiled
 
 
@@ -127,11 +127,23 @@ class TaughtDecoder(LlamaForCausalLM):
     def start_from(self, folder: Path) -> None:
         """Takes the weights of a model folder; the state heads, which it lacks, stay as they are.
 
+        Layers above those of the model pass on what they read until they have learned.
+
         Raises:
-            ConfigError: it is not a whole model of the same shape.
+            ConfigError: it is not a whole model of the same width.
         """
+        there = {name.split('.')[2] for name in shapes(folder) if name.startswith(_LAYERS)}
+        above = self.model.layers[len(there) :]
+        for layer in above:
+            nn.init.zeros_(layer.self_attn.o_proj.weight)
+            nn.init.zeros_(layer.mlp.down_proj.weight)
+        new = tuple(f'{_LAYERS}{len(there) + n}.' for n in range(len(above)))
         # The embedding is stored once, and is the head as well.
-        own = {name: w for name, w in self._own().items() if name != 'lm_head.weight'}
+        own = {
+            name: weight
+            for name, weight in self._own().items()
+            if name != 'lm_head.weight' and not name.startswith(new)
+        }
         self.load_state_dict(start_weights(folder, own), strict=False)
 
     def plain(self) -> LlamaForCausalLM:
