@@ -77,7 +77,7 @@ class OperatorPanel:
             Html(gui, panel('Read only: nothing can be asked for from here.'))
         self.cards.add_beside()
         with self.cards.card(APPROVE, RUN, DONE):
-            self._tried, self._plan, self._chart = Html(gui), Html(gui), Html(gui)
+            self._plan, self._chart, self._tried = Html(gui), Html(gui), Html(gui)
         for number, name in enumerate(STEPS, start=1):
             with self.cards.card(name):
                 Html(gui, draw('opened', number))

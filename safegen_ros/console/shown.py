@@ -49,10 +49,11 @@ _STATES = {
     'executing': ('MOVES', 'moves'),
     'replanning': ('Plans again', 'busy'),
     'translating': ('Reads', 'busy'),
+    'waiting': ('Waits its turn', 'busy'),
 }
 
 _STEP_OF = {
-    'translating': 0, 'approval': 3, 'preparing': 4, 'executing': 4, 'idle': 0, 'no stack': 0,
+    'waiting': 0, 'translating': 0, 'approval': 3, 'preparing': 4, 'executing': 4, 'no stack': 0,
 }  # fmt: skip
 _REFUSED = (ErrorCode.APPROVAL_REFUSED, ErrorCode.APPROVAL_TIMEOUT)
 
@@ -110,7 +111,7 @@ def state_words(at: StackSituation, robot: str) -> tuple[str, str]:
 def way(snapshot: Snapshot, at: StackSituation) -> list[tuple[str, str]]:
     """The steps of a task, each `done`, `now`, `failed` or `later`."""
     goal, failed = snapshot.goal, False
-    step = _STEP_OF.get(at.stage, 2) if goal is not None else 0
+    step = max(_STEP_OF.get(at.stage, 2), 2 * bool(goal.record.replans)) if goal else 0
     if goal is not None and not goal.running:
         failed = goal.code is not ErrorCode.NONE
         moved = goal.executes and (goal.step or goal.record.steps)

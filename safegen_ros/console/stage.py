@@ -49,14 +49,14 @@ ASPECT = 1.0
 """Width over height of a picture with all of a view; a narrower one is taken from farther away."""
 
 CELL, REPLAY = (
-    View((0.84, 0.50, 0.48), (0.10, 0.15, 0.10)),
+    View((0.86, 0.45, 0.48), (0.20, 0.05, 0.05)),
     View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05)),
 )
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
-_PHONE, _SHEET = 0.55, 0.6
-"""Width over height up to which a picture is taken for that of a phone, where the panel of viser
-covers the lower part, and that part."""
+_PHONES, _LIFT = (0.4, 0.57), 0.5
+"""Widths over heights at which a picture is taken for that of a phone, where the panel of viser
+covers the lower part, and how much of half the picture the table is moved up."""
 
 
 class Stage:
@@ -102,7 +102,8 @@ class Stage:
             chosen: a problem in the form of a task; its start is shown while no block was seen.
         """
         goal = snapshot.goal
-        waiting = snapshot.waits or (goal is not None and goal.stage in _GHOST_STAGES)
+        pending, stage = snapshot.pending if snapshot.waits else None, goal.stage if goal else ''
+        waiting = pending.may_be_approved if pending else stage in _GHOST_STAGES
         stale = waiting and goal is not None and not begins_here(goal, snapshot.look)
         if snapshot.look is not self._seen or stale != self._stale:
             self._seen, self._stale = snapshot.look, stale
@@ -207,7 +208,7 @@ def begins_here(goal: GoalView, look: Look) -> bool:
 def preview_words(motion: RehearsedMotion | None) -> str:
     """What the preview of a plan that waits is, while it is not a motion to look at."""
     if motion is None:
-        return 'computing the preview …'
+        return 'computing the preview of the proved plan …'
     return f'no whole preview: {motion.trouble}' if motion.trouble else ''
 
 
@@ -256,10 +257,10 @@ def framed(
     eye, target = np.array(view.eye), np.array(view.target)
     back = (eye - target) * max(1.0, ASPECT / aspect)
     eye = target + back
-    if aspect <= _PHONE:  # looking lower moves the table up, into the part that is free
+    if _PHONES[0] <= aspect <= _PHONES[1]:  # looking lower moves the table up, where it is free
         across = np.cross((0.0, 0.0, 1.0), back)
         up = np.cross(back, across / np.linalg.norm(across))
-        target = target - up * _SHEET * math.tan(fov / 2)
+        target = target - up * _LIFT * math.tan(fov / 2)
     return eye, target
 
 

@@ -139,10 +139,8 @@ def after(view: GoalView, event: Event) -> GoalView:
         return replace(view, action=event.action) if event.id == view.id else view
     if isinstance(event, AttemptRecord):
         return replace(view, stage='preparing' if event.verdict.ok else 'generating')
-    if isinstance(event, AnswerRecord):
+    if isinstance(event, AnswerRecord | UnderstoodRecord):
         return replace(view, stage='translating')
-    if isinstance(event, UnderstoodRecord):
-        return replace(view, stage='generating')
     if isinstance(event, PhaseEvent):
         rehearsing = event.phase == ExecutionPhase.REHEARSING
         return replace(view, stage='rehearsing' if rehearsing else 'executing', moving=False)

@@ -88,11 +88,11 @@ class TaskTab:
     def _add_rules(self, gui: viser.GuiApi) -> None:
         hint = 'such as: never put anything on b3; the key Enter adds it'
         self._rule = gui.add_text('Add a rule', '', hint=hint, multiline=True)
-        self._such = gui.add_button_group('Such as', (NO_EXAMPLE,), visible=False)
         self._trouble = Html(gui)
         self._add = gui.add_button('Add the rule', color='gray')
-        self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
         self._rules = Html(gui)
+        self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
+        self._such = gui.add_button_group('Such as', (NO_EXAMPLE,), visible=False)
 
     def _add_options(self, gui: viser.GuiApi) -> None:
         with gui.add_folder('How it is planned', expand_by_default=False):

@@ -72,10 +72,10 @@ def look_at(problem: Problem) -> Look:
     return Look(poses=poses, facts=tuple(map(atom_text, problem.init)))
 
 
-def waits(look: Look) -> Snapshot:
+def waits(look: Look, found: Category = Category.SUCCESS) -> Snapshot:
     task = TaskEvent('a run', '2026-01-31T14:25:00+00:00', task_record(THREE, 'a test', ''))
     goal = GoalView(ID, begin(task))
-    pending = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 0.0, goal.problem)
+    pending = Pending(ID, 'f' * 64, STEPS, Verdict(found), 0.0, goal.problem)
     return Snapshot(goal=goal, pending=pending, look=look)
 
 
@@ -114,6 +114,8 @@ def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
     assert stage._note.visible
     assert 'computing' in stage._note.text
     assert {*blocks(stage._ghost)} == {*THREE.problem.objects}  # where the plan begins
+    stage.update(waits(Look(), Category.FORMAT_ERROR), 0.5)
+    assert not stage._note.visible  # it will not be executed
     stage._rehearser.motion = RehearsedMotion(STEPS, (), 'joint 3 is out of reach')  # type: ignore
     stage.update(waits(Look()), 1.0)
     assert 'joint 3 is out of reach' in stage._note.text
@@ -160,7 +162,7 @@ def seen(point: tuple[float, float, float], aspect: float) -> tuple[float, float
 
 
 @pytest.mark.parametrize(
-    ('aspect', 'phone'), [(390 / 844, True), (555 / 780, False), (ASPECT, False), (2.0, False)]
+    ('aspect', 'phone'), [(0.46, True), (0.32, False), (0.71, False), (ASPECT, False), (2.0, False)]
 )
 def test_slots_towers_and_arm_are_in_the_free_part_of_the_picture(
     aspect: float, phone: bool

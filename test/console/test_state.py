@@ -312,7 +312,8 @@ WAITS = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 1300.0, THREE.pr
     [
         (None, {'nodes': {}}, 'No stack', 'Task', 'now'),
         (None, {}, 'Ready', 'Task', 'now'),
-        ((), {}, 'Plans', 'Plan', 'now'),
+        ((), {}, 'Waits its turn', 'Task', 'now'),
+        ((judged(1, BAD),), {}, 'Plans', 'Plan', 'now'),
         ((judged(1),), {'pending': WAITS}, 'Waits for you', 'Approve', 'now'),
         ((judged(1), *MOVES), {}, 'MOVES', 'Run', 'now'),
         ((judged(1), *MOVES), {'stop': StopView(True, True, 'x')}, 'STOPPED', 'Run', 'now'),
@@ -325,8 +326,7 @@ WAITS = Pending(ID, 'f' * 64, STEPS, Verdict(Category.SUCCESS), 1300.0, THREE.pr
 def test_the_head_tells_the_state_and_how_far_the_task_has_come(
     events: tuple[Event, ...] | None, more: dict[str, Any], state: str, now: str, kind: str
 ) -> None:
-    snapshot = Snapshot(view(*events) if events is not None else None, nodes=ACTIVE)
-    snapshot = replace(snapshot, **more)
+    snapshot = Snapshot(view(*events) if events is not None else None, **{'nodes': ACTIVE, **more})
     at = situation(snapshot)
     assert state_words(at, 'twin')[0] == state
     assert 'MOVES' not in state_words(at, 'symbolic')
@@ -338,9 +338,7 @@ def test_the_head_tells_the_state_and_how_far_the_task_has_come(
 def test_a_plan_that_is_only_proved_was_neither_approved_nor_run() -> None:
     snapshot = Snapshot(view(judged(1), ENDED, action=PLAN), nodes=ACTIVE)
     steps = dict(way(snapshot, situation(snapshot)))
-    assert [steps[name] for name in ('Plan', 'Approve', 'Run', 'Done')] == [
-        'done', 'later', 'later', 'done',
-    ]  # fmt: skip
+    assert list(steps.values())[2:] == ['done', 'later', 'later', 'done']
     assert step_of(way(snapshot, situation(snapshot))) == 'Done'
 
 

@@ -3,6 +3,7 @@ const icons = { 'list-search': 'Commands', adjustments: 'Configuration and diagn
 let due = 0;
 const name = () => {
   due = 0;
+  document.getElementById('root')?.setAttribute('role', 'main');
   for (const label of document.querySelectorAll('label[for]')) {
     const row = label.closest('.mantine-Flex-root');
     for (const field of row ? row.querySelectorAll('input, textarea, [role=slider]') : [])
