@@ -42,13 +42,12 @@ from safegen_ros.ros.actions import (
     Result,
     SentGoal,
 )
-from safegen_ros.ros.calls import answer_of, wait_for
+from safegen_ros.ros.calls import answer_of, check_sendable, wait_for
 from safegen_ros.ros.commands import sign_goal
-from safegen_ros.ros.discovery import use_stack_discovery
 from safegen_ros.ros.lifecycle import why_missing
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher
-from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.ros.rclpy_compat import destroy_actions
+from safegen_ros.ros.stack_state import use_stack_discovery
 from safegen_ros.sync import Closing
 
 __all__ = ['Client', 'Goal', 'Options']
@@ -336,7 +335,7 @@ class Client(Closing):
             sent = sender.send(goal, on_feedback, id)
         except NotThere:
             raise self._not_there(f'action {name}', server) from None
-        budget = conversions.duration_from_msg(goal.time_budget)
+        budget = conversions.seconds_of(goal.time_budget)
         return Goal(name, sent, time.monotonic() + budget + GRACE_S, self._reason)
 
     def _not_there(self, what: str, node: str) -> SafegenError:

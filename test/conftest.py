@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from safegen_ros.ros.discovery import DISCOVERY, use_stack_discovery
+from safegen_ros.ros.stack_state import DISCOVERY, use_stack_discovery
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 

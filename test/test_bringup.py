@@ -26,11 +26,13 @@ from safegen_ros.errors import BringupError
 from safegen_ros.node_parameters import ARM, EXECUTOR, NODES, SIM, Parameter
 from safegen_ros.nodes import reference
 from safegen_ros.paths import share_dir
-from safegen_ros.ros.discovery import DISCOVERY, check_distribution, environment_defaults
 from safegen_ros.ros.stack_state import (
+    DISCOVERY,
     DomainLock,
     StackState,
+    check_distribution,
     current_domain,
+    environment_defaults,
     is_held,
     read_state,
     running_stacks,

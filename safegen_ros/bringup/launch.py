@@ -20,7 +20,7 @@ from safegen_ros.errors import BringupError
 from safegen_ros.paths import PACKAGE
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.robot.cell.settings import ARM_CELL
-from safegen_ros.ros.discovery import environment_defaults
+from safegen_ros.ros.stack_state import environment_defaults
 
 _LOG = logging.getLogger(
     'launch'

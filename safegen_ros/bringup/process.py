@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import BringupError, ErrorCode, SafegenError
-from safegen_ros.ros.discovery import use_stack_discovery
+from safegen_ros.ros.stack_state import use_stack_discovery
 from safegen_ros.sync import Closing
 
 if TYPE_CHECKING:

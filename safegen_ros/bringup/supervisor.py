@@ -44,8 +44,7 @@ from safegen_ros.bringup.table import key_variables, node_arguments, node_specs,
 from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import BringupError, Canceled, SafegenError
 from safegen_ros.paths import new_log_dir
-from safegen_ros.ros.discovery import environment_defaults
-from safegen_ros.ros.stack_state import DomainLock, StackState, current_domain
+from safegen_ros.ros.stack_state import DomainLock, StackState, current_domain, environment_defaults
 
 # The same steps as ros2 launch; each lasts until all nodes have ended or its time is over [s].
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))

@@ -23,8 +23,8 @@ from safegen_ros.llm.model_names import KEY_ENV, named_model
 from safegen_ros.node_parameters import NODES
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.ros.discovery import check_distribution
 from safegen_ros.ros.parameter_files import check_parameter_file
+from safegen_ros.ros.stack_state import check_distribution
 
 _NAMESPACE = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*')
 

@@ -20,7 +20,7 @@ from safegen_ros.cli.completion import ProfileArguments, complete_profile
 from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
 from safegen_ros.paths import data_path
 from safegen_ros.robot.cell.settings import ARM_CELL
-from safegen_ros.ros.discovery import environment_defaults
+from safegen_ros.ros.stack_state import environment_defaults
 from safegen_ros.terminal import Console
 
 #: Makes a node and finds itself in the graph, as a node of the stack would.

@@ -15,9 +15,14 @@ from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
 from safegen_ros.nodes.stop_socket import ANSWER_S
 from safegen_ros.ros.calls import answer_of
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.discovery import nobody_listens
 from safegen_ros.ros.lifecycle import stacks_elsewhere
-from safegen_ros.ros.stack_state import absolute_namespace, current_domain, is_held, read_state
+from safegen_ros.ros.stack_state import (
+    absolute_namespace,
+    current_domain,
+    is_held,
+    nobody_listens,
+    read_state,
+)
 
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""

@@ -84,7 +84,7 @@ def plan_values(result: Any) -> dict[str, Any]:
         'message': result.error_msg,
         'plan': list(step_texts(result.plan)),
         'source': result.plan.source,
-        'seconds': conversions.duration_from_msg(result.planning_time),
+        'seconds': conversions.seconds_of(result.planning_time),
         'attempts': attempts,
         'problem': result.problem,
         'reading': result.reading,

@@ -25,11 +25,15 @@ from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.conversions import seconds_of
-from safegen_ros.ros.discovery import nobody_listens
 from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
 from safegen_ros.ros.liveness import PERIOD_S
-from safegen_ros.ros.stack_state import absolute_namespace, current_domain, read_state
-from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.stack_state import (
+    absolute_namespace,
+    current_domain,
+    nobody_listens,
+    read_state,
+)
+from safegen_ros.ros.watchdog import StopListener
 
 DISCOVERY_S = 3.0
 """How long nodes may take to be found [s]; those that are there are found sooner."""

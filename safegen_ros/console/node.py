@@ -19,8 +19,8 @@ from safegen_ros.console.console import OperatorConsole, Settings
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.errors import SafegenError
 from safegen_ros.node_parameters import CONSOLE
-from safegen_ros.ros.discovery import use_stack_discovery
 from safegen_ros.ros.parameters import declare, read
+from safegen_ros.ros.stack_state import use_stack_discovery
 
 
 def read_settings() -> Settings:

@@ -4,6 +4,6 @@
 
 import os
 
-from safegen_ros.ros.discovery import check_distribution
+from safegen_ros.ros.stack_state import check_distribution
 
 check_distribution(os.environ)  # before an import fails that an older rclpy does not have

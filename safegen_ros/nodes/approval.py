@@ -8,8 +8,8 @@ import threading
 import time
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from builtin_interfaces.msg import Time
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
@@ -19,14 +19,15 @@ from safegen_msgs.srv import Approve
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.keys.authority import Command, Role, sign
 from safegen_ros.keys.key_pair import operator_key
-from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.goal_context import RunContext
 from safegen_ros.record.approval import ApprovalRecord, looked_at, shown_request
 from safegen_ros.ros import conversions, qos
-from safegen_ros.ros.calls import answer_of
+from safegen_ros.ros.calls import answer_of, check_sendable
 from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name
-from safegen_ros.ros.message_limits import check_sendable
 from safegen_ros.stages import GoalStage
+
+if TYPE_CHECKING:
+    from safegen_ros.nodes.base import SafegenNode
+    from safegen_ros.nodes.served_goals import RunContext
 
 PENDING, APPROVE = 'pending', 'approve'
 
@@ -123,8 +124,7 @@ class ApprovalGate:
         """Who has approved; digest and end of the plan are filled in."""
         plan.site, plan.nonce = self._node.site.digest, self._node.commands.authority.nonce()
         plan.digest = pending_digest(plan)
-        expires = time.time_ns() + int(timeout_s * 1e9)
-        plan.expires = Time(sec=expires // 10**9, nanosec=expires % 10**9)
+        plan.expires = conversions.time_to_msg(time.time_ns() + int(timeout_s * 1e9))
         end = time.monotonic() + timeout_s
         waiting, cancelled = _Waiting(plan), goal.watched.cancelled
         with self._changed:

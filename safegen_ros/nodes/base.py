@@ -8,28 +8,28 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from rclpy.action import CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.parameter import Parameter as ROSParameter
-from rclpy.type_support import Msg
+from rclpy.service import Service
+from rclpy.type_support import Msg, Srv, SrvRequestT, SrvResponseT
 
-from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import Role
 from safegen_ros.node_parameters import SITE_FILE, Parameter
+from safegen_ros.nodes.admission import BoundTasks, CommandServer, parameters_of
 from safegen_ros.nodes.goal_journal import GoalJournal
-from safegen_ros.nodes.operators import CommandServer, parameters_of
+from safegen_ros.nodes.served_goals import Goal, Result, ServedGoal
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
-from safegen_ros.record.events import Event
-from safegen_ros.ros import diagnostics
+from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.actions import ActionResult
+from safegen_ros.ros.calls import check_texts
 from safegen_ros.ros.diagnostics import Diagnostics, Health
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.liveness import HeartbeatPublisher
-from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.ros.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.ros.stack_state import Interruption
 from safegen_ros.tasks.site import Site, load_site, require_unchanged
@@ -37,60 +37,20 @@ from safegen_ros.tasks.site import Site, load_site, require_unchanged
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
 
-Goal = TypeVar('Goal', bound=Msg)
-Result = TypeVar('Result', bound=ActionResult)
 Response = TypeVar('Response', bound=ActionResult)
 
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
-
-
-class ServedGoal(Generic[Goal, Result]):
-    """A goal that a node works on.
-
-    Args:
-        result: of its action; filled in on the way.
-
-    Attributes:
-        id: of the goal, of its message.
-        key: the same as bytes.
-    """
-
-    def __init__(
-        self, node: SafegenNode, handle: ServerGoalHandle[Goal, Result, Any], result: Result
-    ) -> None:
-        self.handle, self.id, self.request, self.result = (
-            handle, handle.goal_id, handle.request, result,
-        )  # fmt: skip
-        self.key = bytes(self.id.uuid)
-        self._node = node
-
-    @property
-    def plan(self) -> msg.Plan:
-        """The plan that the goal is about, for the journal."""
-        raise NotImplementedError
-
-    def explain(self, error: SafegenError) -> SafegenError:
-        """The error that the client gets for the one that ended the goal."""
-        return error
-
-    def note(self, *events: Event) -> None:
-        """Writes down what happens, before it is published."""
-        self._node.journal.note(self.handle, *events)
-
-    def publish(self, feedback: Msg) -> None:
-        """Reports to the client how far the goal is."""
-        handle: Any = self.handle  # rclpy declares the message around the feedback instead
-        handle.publish_feedback(feedback)
 
 
 class SafegenNode(ManagedNode):
     """A node that takes goals while its queue has room, and ends them when it is deactivated.
 
     Attributes:
-        UNAVAILABLE: the error code of a goal while the node is not active.
+        UNAVAILABLE: the error code of a goal or request while the node is not active.
         interruption: what ends this process, or deactivates the node.
         goals: queue of one running goal and no waiting one, unless a node sets another one.
         journal: of all goals; written before anything is published.
+        bound: reads tasks with the rules of the site.
     """
 
     UNAVAILABLE: ClassVar[ErrorCode] = ErrorCode.GOAL_REJECTED
@@ -103,11 +63,13 @@ class SafegenNode(ManagedNode):
         self.diagnostics = Diagnostics(self, self.hardware)
         self.diagnostics.add(self._state_health, self.site_health)
         self.site, self._site_file = Site(), Path()
+        self.bound = BoundTasks(self.site)
         self.commands = CommandServer(self, lambda: self.site)
         self.commands.add('set_parameters', Role.ENGINEER, self._set_signed)
         for name in ('configure', 'activate'):
             self.commands.add(name, Role.ENGINEER, partial(self._lead, name))
         self._servers_of_goals: list[GoalServer] = []
+        self._offered: dict[str, Service[Any, Any]] = {}
         self.heartbeat = HeartbeatPublisher(
             self, lambda: self.state, self._served, self.heartbeats.look
         )
@@ -147,6 +109,19 @@ class SafegenNode(ManagedNode):
         self._servers_of_goals.append(server)
         return server
 
+    def offer(
+        self,
+        kind: type[Srv],
+        name: str,
+        serve: Callable[[SrvRequestT, SrvResponseT], SrvResponseT],
+    ) -> None:
+        """Offers a service, once; it stays there from now on, and refuses while inactive."""
+        if name not in self._offered:
+            group = self.group
+            self._offered[name] = self.create_service(
+                kind, name, serve, qos_profile=qos.REQUESTS, callback_group=group
+            )
+
     def _served(self) -> list[bytes]:
         return [goal for server in self._servers_of_goals for goal in server.open_goals()]
 
@@ -161,6 +136,7 @@ class SafegenNode(ManagedNode):
             self._site_file = data_path(file)
             self.site = load_site(self._site_file)
             self.get_logger().info(f'site file {file}, digest {self.site.digest}')
+        self.bound = BoundTasks(self.site, self.get_logger().info)
         if self.site.senders is not None and not self.commands.required:
             raise SafegenError(
                 f'{file}: senders: without operators_file the sender of a goal is unknown: '
@@ -234,13 +210,17 @@ class SafegenNode(ManagedNode):
 
     def admit(self, goal: object) -> None:
         """Keeps room for a new goal, which ends at once where this raises `SafegenError`."""
+        self.require_active()
+        self.room_for(goal)
+
+    def require_active(self) -> None:
+        """Raises `SafegenError` (`UNAVAILABLE`) while the node is not active."""
         if self.inactive.is_set():
             name = self.get_name()
             raise SafegenError(
                 f"the {name} is {self.state}: activate it ('ros2 lifecycle set {name} activate')",
                 self.UNAVAILABLE,
             )
-        self.room_for(goal)
 
     def room_for(self, goal: object) -> None:
         """Keeps room for a goal; raises `SafegenError` where there is none."""
@@ -296,12 +276,19 @@ class SafegenNode(ManagedNode):
         self.journal.owe(goal.handle, failed, message)
         return failed, message
 
-    def answered(self, response: Response, work: Callable[[], None]) -> Response:
+    def answered(self, request: Msg, response: Response, work: Callable[[], None]) -> Response:
         """The response of a service, which `work` fills in or refuses by a `SafegenError`.
 
-        Every error must get into it: an empty response has the error code 0, and reads as success.
+        It is refused while the node is not active. Every error must get into it: an empty response
+        has the error code 0, and reads as success.
         """
-        code, response.error_msg = self._done(work)
+
+        def answer() -> None:
+            self.require_active()
+            check_texts(request)
+            work()
+
+        code, response.error_msg = self._done(answer)
         response.error_code = int(code)
         return response
 

@@ -1,25 +1,119 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Services of an operator at the cell: known world, blocks set up, release of the tool."""
+"""The cell of the executor in ROS: the real arm, and an operator's services beside its goals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from safegen_msgs.action import ExecutePlan
+from safegen_msgs.msg import WorldState
 from safegen_msgs.srv import GetWorld
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.facts import objects_of
 from safegen_ros.pddl.model import State
+from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.grounding import difference
 from safegen_ros.robot.cell.observed import AssumedWorld
-from safegen_ros.robot.cell.real import MyCobotCell
-from safegen_ros.robot.cell.settings import ALL
-from safegen_ros.ros import conversions
-from safegen_ros.ros.message_limits import check_texts
+from safegen_ros.robot.cell.perception import Perception, read_picture
+from safegen_ros.robot.cell.real import MyCobotCell, connect_arm
+from safegen_ros.robot.cell.settings import (
+    ALL,
+    PERCEIVED,
+    ArmSettings,
+    PerceptionSettings,
+    settings_of,
+)
+from safegen_ros.robot.mycobot.effectors import check_tool
+from safegen_ros.robot.scene import Scene
+from safegen_ros.ros import conversions, qos
+from safegen_ros.ros.conversions import pose_from_msg, seconds_of
 from safegen_ros.tasks.cells import MultiRobotCell, poses_in
+
+PERCEPTION = 'perception/world_state'
+"""Where a perception node publishes safegen_msgs/msg/WorldState with the poses of all blocks."""
+FRAME = 'base_link'
+"""The frame of those poses; none named is taken for it."""
+
+
+class RealArm:
+    """Opens the cell of the real arm.
+
+    Interfaces:
+        subscription `perception/world_state` (safegen_msgs/msg/WorldState): poses of all blocks
+            [m] in the frame of the arm's base; only with `world:=perceived`.
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._node = node
+        self._perception: Perception | None = None
+        self._subscribed = False
+
+    def open(
+        self,
+        values: Mapping[str, Any],
+        scene: Scene,
+        sample: Callable[[Sample], None],
+        *,
+        rearm: bool,
+    ) -> MyCobotCell:
+        """Connects to the arm that the parameters name; nothing moves.
+
+        Args:
+            sample: called with every reading of the arm, and the blocks of that moment.
+            rearm: whether its servos are powered and its error codes cleared; not where it is
+                stopped, which leaves that to an operator's reset.
+
+        Raises:
+            SafegenError: a parameter is wrong, or the arm is not there or not ready.
+        """
+        check_tool(values['tool'], scene)
+        settings = settings_of(ArmSettings, values)
+        perceived = settings.world == PERCEIVED
+        self._perception = self._open_perception(values) if perceived else None
+        cell = MyCobotCell(
+            scene,
+            lambda tell: connect_arm(settings, scene.arm, tell),
+            perception=self._perception,
+            sample=sample,
+        )
+        if rearm:
+            try:
+                cell.rearm()
+            except BaseException:
+                cell.close()
+                raise
+        if cell.assumed is not None:
+            self._node.get_logger().warning(
+                'the blocks are not measured: their poses follow from the motions of the arm, '
+                'once a person has confirmed that they are set up'
+            )
+        return cell
+
+    def _open_perception(self, values: Mapping[str, Any]) -> Perception:
+        node = self._node
+
+        def silent() -> str:
+            if node.count_publishers(PERCEPTION):
+                return f'{PERCEPTION} has a publisher, that sends nothing: check that node'
+            return f'{node.resolve_topic_name(PERCEPTION)} has no publisher: start it'
+
+        if not self._subscribed:
+            # Best effort, which also matches a reliable publisher.
+            node.create_subscription(WorldState, PERCEPTION, self._take, qos.MEASURED)
+            self._subscribed = True
+        return Perception(settings_of(PerceptionSettings, values), silent=silent)
+
+    def _take(self, message: WorldState) -> None:
+        perception, stamp = self._perception, message.header.stamp
+        if perception is None:
+            return
+        poses = [(item.name, pose_from_msg(item.pose)) for item in message.objects]
+        perception.take(read_picture(seconds_of(stamp), message.header.frame_id, poses, FRAME))
+
 
 SET_UP, WORLD = 'blocks_set_up', 'get_world'
 
@@ -127,7 +221,6 @@ class KnownWorld:
 
     def _serve(self, request: GetWorld.Request, response: GetWorld.Response) -> GetWorld.Response:
         def work() -> None:
-            check_texts(request)
             self._require_idle()
             response.world.facts = conversions.facts_of(self.state(request.objects))
             response.world.objects = conversions.object_poses(poses_in(self._cell(), self._arm()))
@@ -135,7 +228,7 @@ class KnownWorld:
             if isinstance(self._arm(), MyCobotCell):
                 response.source = str(self._node.values['world'])
 
-        return self._node.answered(response, work)
+        return self._node.answered(request, response, work)
 
     def _set_up(self) -> str:
         self._require_idle()
@@ -149,12 +242,11 @@ class KnownWorld:
         return said
 
     def _require_idle(self) -> None:
-        node, unavailable = self._node, ErrorCode.EXECUTOR_UNAVAILABLE
-        if node.inactive.is_set():
-            raise SafegenError(f'the {node.get_name()} is {node.state}: activate it', unavailable)
-        if not node.goals.wait_idle(0.0):
+        self._node.require_active()
+        if not self._node.goals.wait_idle(0.0):
             raise SafegenError(
-                'a goal is running, and changes the world: wait or cancel it', unavailable
+                'a goal is running, and changes the world: wait or cancel it',
+                ErrorCode.EXECUTOR_UNAVAILABLE,
             )
 
 

@@ -38,16 +38,15 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
 from safegen_ros.node_parameters import EXECUTOR
+from safegen_ros.nodes.admission import ExecutionGate, require_keep_out
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.cell_services import KnownWorld, ReleaseServer
+from safegen_ros.nodes.cell_services import KnownWorld, RealArm, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView
-from safegen_ros.nodes.execution_goal import ExecutionGoal, ExecutionHandle
 from safegen_ros.nodes.monitoring import MonitorClient, may_replan
-from safegen_ros.nodes.real_arm import RealArm
 from safegen_ros.nodes.rehearsal import Rehearser
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
-from safegen_ros.nodes.site_rules import BoundTasks, ExecutionGate, require_keep_out
+from safegen_ros.nodes.served_goals import ExecutionGoal, ExecutionHandle
 from safegen_ros.nodes.stop_latch import SoleExecutor
 from safegen_ros.nodes.stop_server import ProtectiveStop, StopServer
 from safegen_ros.paths import data_path
@@ -61,8 +60,7 @@ from safegen_ros.robot.cell.settings import ARM_CELL, CELLS
 from safegen_ros.robot.scene import Scene, load_scene
 from safegen_ros.ros import conversions, qos, record_conversions
 from safegen_ros.ros.rclpy_compat import GoalServer
-from safegen_ros.ros.stop_listener import CURE
-from safegen_ros.ros.watchdog import ExecutionWatchdog
+from safegen_ros.ros.watchdog import CURE, ExecutionWatchdog
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, poses_in
 from safegen_ros.tasks.job import job_of
@@ -99,7 +97,6 @@ class ExecutorNode(SafegenNode):
         self._sole = SoleExecutor(self, self._stop.stop)
         self._watchdog = ExecutionWatchdog(self.heartbeats, self.interruption, self._protect.stop)
         self._monitor = MonitorClient(self)
-        self._bound = BoundTasks(self.site, self.get_logger().info)
         self._gate = ExecutionGate(self)
         self._rehearser = Rehearser(
             self, lambda: self._twin, lambda: self.values['cell'] == ARM_CELL
@@ -120,7 +117,6 @@ class ExecutorNode(SafegenNode):
     def configure(self) -> None:
         """Connects to the cell; nothing moves."""
         self.load_site()
-        self._bound = BoundTasks(self.site, self.get_logger().info)
         values = self.values
         self.journal.open(values['journal'])
         # Before the arm is opened, which is powered only where an operator has released it.
@@ -274,8 +270,8 @@ class ExecutorNode(SafegenNode):
         budget = conversions.budget_from_msg(
             goal.time_budget, self.values['time_budget'], ErrorCode.EXECUTION_TIMEOUT
         )
-        task = self._bound.task(goal.task, goal.resume)
-        if unbound := self._bound.unbound(goal.task, goal.resume):
+        task = self.bound.task(goal.task, goal.resume)
+        if unbound := self.bound.unbound(goal.task, goal.resume):
             served.note(UnboundEvent(unbound))
         steps = conversions.steps_from_msg(goal.plan)
         self._view.begin(record_conversions.step_texts(goal.plan))

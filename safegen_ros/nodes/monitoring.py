@@ -9,9 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from builtin_interfaces.msg import Time
 from rclpy.client import Client
-from rclpy.service import Service
 from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
 
@@ -19,15 +17,14 @@ from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes.admission import require_same_site
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.site_rules import BoundTasks, require_same_site
 from safegen_ros.pddl.model import State
 from safegen_ros.planning.loop import Steps
 from safegen_ros.robot.cell.execution import Watch
 from safegen_ros.ros import conversions, qos
-from safegen_ros.ros.calls import wait_for
-from safegen_ros.ros.message_limits import check_sendable, check_texts
-from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.calls import check_sendable, check_texts, wait_for
+from safegen_ros.ros.watchdog import StopListener
 from safegen_ros.tasks.job import prove
 from safegen_ros.tasks.task import ActionTask, TaskMonitor
 from safegen_ros.verdict import Verdict
@@ -72,17 +69,12 @@ class MonitorServer:
 
     Args:
         verdict: its verdict on the text of a plan, or of a single step.
-        bound: reads tasks with the rules of the site.
     """
 
     def __init__(
-        self,
-        node: SafegenNode,
-        verdict: Callable[[ActionTask, str, bool], Verdict],
-        bound: Callable[[], BoundTasks],
+        self, node: SafegenNode, verdict: Callable[[ActionTask, str, bool], Verdict]
     ) -> None:
         self._node = node
-        self._bound = bound
         self._verdict = verdict
         self._lock = threading.Lock()
         self._run: _Run | None = None
@@ -91,14 +83,10 @@ class MonitorServer:
             Trigger, 'stop', callback_group=node.group
         )
         self._stopped = StopListener(node)
-        self._service: Service[MonitorStep.Request, MonitorStep.Response] | None = None
 
     def activate(self) -> None:
-        """Offers the service, which stays there from now on, and refuses while inactive."""
-        if self._service is None:
-            self._service = self._node.create_service(
-                MonitorStep, SERVICE, self._serve, callback_group=self._node.group
-            )
+        """Offers the service."""
+        self._node.offer(MonitorStep, SERVICE, self._serve)
 
     def _serve(
         self, request: MonitorStep.Request, response: MonitorStep.Response
@@ -122,13 +110,12 @@ class MonitorServer:
             except Exception as error:  # the answer must not read as one that says ok
                 code, status.reason = self._node.unexpected(error)
             if run is not None and not request.begin:
-                self._bound().keep_rest(run.begun.task, run.monitor)
+                self._node.bound.keep_rest(run.begun.task, run.monitor)
             status.ok, status.error_code = code is ErrorCode.NONE, int(code)
             if run is not None:
                 status.constraints = [text for text, _ in run.monitor.standings()]
                 status.standings = [standing.value for _, standing in run.monitor.standings()]
-            now = time.time_ns()
-            status.stamp = Time(sec=now // 10**9, nanosec=now % 10**9)
+            status.stamp = conversions.time_to_msg(time.time_ns())
             self._status.publish(status)
         if run is not None and code in OFF_THE_PROOF and not may_replan(code, run.replan):
             self._node.get_logger().error(f'{code.name}: {status.reason}')
@@ -137,12 +124,11 @@ class MonitorServer:
         return response
 
     def _begin(self, request: MonitorStep.Request) -> _Run:
-        if self._node.inactive.is_set():
-            raise _unwatched(f'the validator is {self._node.state}: activate it')
+        self._node.require_active()
         if self._run is not None and self._run.begun == request:
             return self._run  # asked twice, as an answer may be lost: it goes on as it is
         self._run = None
-        task = self._bound().task(request.task)
+        task = self._node.bound.task(request.task)
         steps, by_itself = conversions.steps_from_msg(request.plan), request.step_by_step
         verdict = prove(
             task, steps, by_itself, lambda answer: self._verdict(task, answer, by_itself)
@@ -166,8 +152,7 @@ class MonitorServer:
                 f'the observation of step {request.step} does not follow that of step '
                 f'{run.monitor.looks - 1}'
             )
-        if self._node.inactive.is_set():
-            raise _unwatched(f'the validator is {self._node.state}')
+        self._node.require_active()
         return run
 
     def _make_sure(self, stops: int) -> None:

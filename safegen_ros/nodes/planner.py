@@ -32,12 +32,16 @@ from safegen_ros.llm.backend import Backend
 from safegen_ros.node_parameters import PLANNER
 from safegen_ros.nodes.approval import ApprovalGate
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.clients import CurrentWorld, NotAsProved, RemoteExecutor, RemoteValidator
-from safegen_ros.nodes.goal_context import Goal, GoalContext, PlanContext, Result, RunContext
-from safegen_ros.nodes.remote_rehearsal import RemoteRehearsal
+from safegen_ros.nodes.clients import CurrentWorld, RemoteRehearsal, RemoteValidator
+from safegen_ros.nodes.executor_client import NotAsProved, RemoteExecutor, StepLink
 from safegen_ros.nodes.running import run_node
-from safegen_ros.nodes.site_rules import BoundTasks
-from safegen_ros.nodes.stepwise import StepLink
+from safegen_ros.nodes.served_goals import (
+    GoalContext,
+    PlanContext,
+    PlannerGoal,
+    PlannerResult,
+    RunContext,
+)
 from safegen_ros.nodes.translation import LazyModels, Translator, open_model, sampling_of
 from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import feedback_named, level_names
@@ -46,7 +50,7 @@ from safegen_ros.record.events import PassedEvent, UnboundEvent
 from safegen_ros.ros import conversions, diagnostics, qos, record_conversions
 from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.ros.rclpy_compat import GoalServer
-from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.watchdog import StopListener
 from safegen_ros.stages import GoalStage, PlanningPhase
 from safegen_ros.tasks.context import PlanningContext, StepwiseRun
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
@@ -69,7 +73,6 @@ class PlannerNode(SafegenNode):
         self._executor_client = RemoteExecutor(self)
         self._current = CurrentWorld(self)
         self._rehearsals = RemoteRehearsal(self)
-        self._bound = BoundTasks(self.site, self.get_logger().info)
         self._approvals = ApprovalGate(self, self.group)
         self._attempts = self.create_publisher(msg.Attempt, '~/attempts', qos.EVENTS)
         self._plans = self.create_publisher(msg.Plan, '~/plan', qos.LATCHED)
@@ -85,7 +88,6 @@ class PlannerNode(SafegenNode):
     def configure(self) -> None:
         """Opens the model."""
         self.load_site()
-        self._bound = BoundTasks(self.site, self.get_logger().info)
         values = self.values
         self.journal.open(values['journal'])
         level_names(values['strategy'])  # what they name is there, or the node is not configured
@@ -158,7 +160,7 @@ class PlannerNode(SafegenNode):
             if goal.request.from_current:
                 task = self._current.task(task, goal.deadline.cancelled)
             if goal.request.step_by_step:
-                self._run_step_by_step(goal, self._bound.message(task))
+                self._run_step_by_step(goal, self.bound.message(task))
             else:
                 self._run(goal, task)
 
@@ -166,11 +168,11 @@ class PlannerNode(SafegenNode):
 
     def _serve_goal(
         self,
-        handle: ServerGoalHandle[Goal, Result, Any],
+        handle: ServerGoalHandle[PlannerGoal, PlannerResult, Any],
         action: str,
-        result: Result,
-        work: Callable[[GoalContext[Goal, Result]], None],
-    ) -> Result:
+        result: PlannerResult,
+        work: Callable[[GoalContext[PlannerGoal, PlannerResult]], None],
+    ) -> PlannerResult:
         """Does the work of a goal; the time that it waits for its turn is its own."""
 
         def begin() -> None:
@@ -254,9 +256,9 @@ class PlannerNode(SafegenNode):
                     raise SafegenError(f'the planner is {self.state}: configure it')
                 task = self._translator.translate(goal, task)
             if not goal.replans:
-                if unbound := self._bound.unbound(task):
+                if unbound := self.bound.unbound(task):
                     goal.note(UnboundEvent(unbound))
-                task = self._bound.message(task)
+                task = self.bound.message(task)
             if goal.runs or not goal.request.translate_only:
                 self._plan_in_turn(goal, task)
         return task

@@ -9,14 +9,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from rclpy.service import Service
-
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import RehearsePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.remote_rehearsal import SERVICE
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.moments import plan_of_steps
 from safegen_ros.pddl.plan import Plan
@@ -25,7 +22,6 @@ from safegen_ros.robot.cell.blocks import BlocksworldCell
 from safegen_ros.robot.cell.rehearsal import Rehearsal, rehearse
 from safegen_ros.robot.pose import KeepOut, Pose, same_place
 from safegen_ros.ros import conversions
-from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
@@ -87,14 +83,10 @@ class Rehearser:
         self._real = real
         self._lock = threading.Lock()
         self._found: _Found | None = None
-        self._service: Service[RehearsePlan.Request, RehearsePlan.Response] | None = None
 
     def activate(self) -> None:
-        """Offers the service, which stays there from now on, and refuses while inactive."""
-        if self._service is None:
-            self._service = self._node.create_service(
-                RehearsePlan, SERVICE, self._serve, callback_group=self._node.group
-            )
+        """Offers the service."""
+        self._node.offer(RehearsePlan, 'rehearse_plan', self._serve)
 
     def forget(self) -> None:
         """Called when something may have moved: the blocks are no longer where they were."""
@@ -137,15 +129,9 @@ class Rehearser:
     def _serve(
         self, request: RehearsePlan.Request, response: RehearsePlan.Response
     ) -> RehearsePlan.Response:
-        inactive = self._node.inactive.is_set
+        cancelled = self._node.inactive.is_set
 
         def work() -> None:
-            if inactive():
-                raise SafegenError(
-                    f'the executor is {self._node.state}: activate it',
-                    ErrorCode.EXECUTOR_UNAVAILABLE,
-                )
-            check_texts(request)
             problem = conversions.problem_from_msg(request.task)
             plan = conversions.plan_from_msg(request.plan)
             # For any sender, an unproved plan is not worth a rehearsal.
@@ -154,12 +140,12 @@ class Rehearser:
             if verdict.ok and cell is not None:
                 response.rehearsed = True
                 verdict, seconds = self._rehearsed(
-                    cell, request.task, problem, plan, verdict, request.resume, inactive
+                    cell, request.task, problem, plan, verdict, request.resume, cancelled
                 )
             response.verdict = conversions.verdict_to_msg(verdict)
             response.arm_time = conversions.duration_to_msg(seconds)
 
-        return self._node.answered(response, work)
+        return self._node.answered(request, response, work)
 
     def _rehearsed(
         self,

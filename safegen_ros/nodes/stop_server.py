@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from builtin_interfaces.msg import Time
 from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 
@@ -21,13 +20,15 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import may_replan
 from safegen_ros.nodes.release_store import ReleaseStore
+from safegen_ros.nodes.served_goals import ENDED_BY_STOP
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, NEVER_RELEASED, Stop, StopLatch
 from safegen_ros.nodes.stop_socket import StopSocket
 from safegen_ros.robot.cell.execution import ExecutionOutcome
 from safegen_ros.ros import diagnostics, qos
+from safegen_ros.ros.conversions import time_to_msg
 from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.liveness import Ticker
-from safegen_ros.ros.stop_listener import CURE, NEWS_TIMEOUT_S, TOPIC
+from safegen_ros.ros.watchdog import CURE, NEWS_TIMEOUT_S, STOP_TOPIC
 from safegen_ros.sync import Closing
 
 ENDED_S = 8.0
@@ -68,7 +69,7 @@ class StopServer(Closing):
         self._store = ReleaseStore(node.context.get_domain_id(), node.get_namespace())
         self._latch = StopLatch(self._store, halt)
         self._published: deque[StopState] = deque(maxlen=_REMEMBERED)
-        self._publisher = node.create_publisher(StopState, TOPIC, qos.LATCHED)
+        self._publisher = node.create_publisher(StopState, STOP_TOPIC, qos.LATCHED)
         self._publishing = threading.Lock()
         self._service = node.create_service(
             Trigger, 'stop', self._serve_stop, callback_group=node.group
@@ -84,7 +85,7 @@ class StopServer(Closing):
         if self.state.reason != NEVER_RELEASED:  # else it depends on the cell
             self._publish()
         node.create_subscription(
-            StopState, TOPIC, self._obey, qos.LATCHED, callback_group=node.group
+            StopState, STOP_TOPIC, self._obey, qos.LATCHED, callback_group=node.group
         )
         self._looks = Ticker(node, LOOK_S, self.look)
 
@@ -296,9 +297,8 @@ class StopServer(Closing):
 
 
 def _message(state: Stop) -> StopState:
-    seconds = int(state.time)
     return StopState(
-        stamp=Time(sec=seconds, nanosec=int((state.time - seconds) * 1e9)),
+        stamp=time_to_msg(int(state.time * 1e9)),
         stopped=state.stopped,
         reason=state.reason,
         count=state.count,
@@ -317,9 +317,6 @@ REFUSED = frozenset({
     ErrorCode.UNSUPPORTED_SCENE, ErrorCode.OUT_OF_REACH, ErrorCode.STATE_MISMATCH,
 })  # fmt: skip
 """Before the first observation: the task does not fit the cell, and is not begun."""
-
-ENDED_BY_STOP = frozenset({ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE})
-"""How an execution ends that a stop has ended."""
 
 
 def fault_of(outcome: ExecutionOutcome, *, replan: bool, cancelled: bool) -> str:

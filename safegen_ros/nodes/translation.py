@@ -18,7 +18,7 @@ from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
-from safegen_ros.nodes.goal_context import GoalContext
+from safegen_ros.nodes.served_goals import GoalContext
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.writer import problem_text

@@ -13,18 +13,14 @@ from __future__ import annotations
 
 import sys
 
-from rclpy.service import Service
-
 from safegen_msgs.srv import ValidatePlan
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode
 from safegen_ros.node_parameters import VALIDATOR
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import MonitorServer
 from safegen_ros.nodes.running import run_node
-from safegen_ros.nodes.site_rules import BoundTasks
-from safegen_ros.ros import conversions, qos
+from safegen_ros.ros import conversions
 from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Latency
-from safegen_ros.ros.message_limits import check_texts
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.val import validate_binary
@@ -33,31 +29,23 @@ from safegen_ros.verify.val import validate_binary
 class ValidatorNode(SafegenNode):
     """Verifies plans for other nodes."""
 
+    UNAVAILABLE = ErrorCode.VALIDATOR_UNAVAILABLE
+
     def __init__(self) -> None:
         super().__init__('validator', VALIDATOR)
-        self._service: Service[ValidatePlan.Request, ValidatePlan.Response] | None = None
-        self._bound = BoundTasks(self.site, self.get_logger().info)
-        self._monitor = MonitorServer(self, self._verdict, lambda: self._bound)
+        self._monitor = MonitorServer(self, self._verdict)
         self._verdicts = Latency('verdicts', SLOW_VERDICT_S)
         self.diagnostics.add(self._verdicts.health)
 
     def configure(self) -> None:
         """Finds the other validator, where one is needed."""
         self.load_site()
-        self._bound = BoundTasks(self.site, self.get_logger().info)
         if self.values['second_opinion']:
             self.get_logger().info(f'every verdict needs the agreement of {validate_binary()}')
 
     def activate(self) -> None:
-        """Offers the service, which stays there from now on, and refuses while inactive."""
-        if self._service is None:
-            self._service = self.create_service(
-                ValidatePlan,
-                'validate_plan',
-                self._validate,
-                qos_profile=qos.REQUESTS,
-                callback_group=self.group,
-            )
+        """Offers the services."""
+        self.offer(ValidatePlan, 'validate_plan', self._validate)
         self._monitor.activate()
         self.get_logger().info('ready to validate')
 
@@ -67,12 +55,7 @@ class ValidatorNode(SafegenNode):
         response.site = self.site.digest
 
         def work() -> None:
-            if self.inactive.is_set():
-                raise SafegenError(
-                    f'the validator is {self.state}: activate it', ErrorCode.VALIDATOR_UNAVAILABLE
-                )
-            check_texts(request)
-            task = self._bound.task(request.task)
+            task = self.bound.task(request.task)
             by_itself = request.step_by_step
 
             def judge(plan: str) -> Verdict:
@@ -84,7 +67,7 @@ class ValidatorNode(SafegenNode):
             steps = task.steps_of(request.plan, step_by_step=by_itself)
             response.plan = conversions.steps_to_msg(steps, spelling=conversions.spelling_of(task))
 
-        return self.answered(response, work)
+        return self.answered(request, response, work)
 
     def _verdict(self, task: ActionTask, plan: str, step_by_step: bool) -> Verdict:
         if not self.values['second_opinion']:

@@ -17,9 +17,8 @@ from rclpy.type_support import Action, GetResultServiceResponse
 from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.calls import check_sendable, cleaned, wait_for
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, NodeInstance
-from safegen_ros.ros.message_limits import check_sendable, cleaned
 from safegen_ros.ros.rclpy_compat import GoalClient
 from safegen_ros.ros.watchdog import ProcessWatch, Rules
 from safegen_ros.sync import Closing

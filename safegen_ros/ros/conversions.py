@@ -311,7 +311,12 @@ def pose_from_msg(message: PoseMessage) -> Pose:
 
 def seconds_of(stamp: Time | Duration) -> float:
     """A time stamp or a duration [s]."""
-    return stamp.sec + stamp.nanosec * 1e-9
+    return float(stamp.sec + stamp.nanosec * 1e-9)
+
+
+def time_to_msg(nanoseconds: int) -> Time:
+    """A time stamp [ns] as message."""
+    return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
 def facts_of(state: State) -> list[str]:
@@ -343,7 +348,7 @@ def budget_from_msg(message: Duration, default_s: float, code: ErrorCode) -> flo
     Raises:
         SafegenError: it is negative; with `code`.
     """
-    seconds = duration_from_msg(message)
+    seconds = seconds_of(message)
     if seconds < 0:
         raise SafegenError(
             f'the time budget is {seconds:g} s: give the goal more than 0, or 0 for the default',
@@ -358,11 +363,6 @@ def duration_to_msg(seconds: float) -> Duration:
     return Duration(sec=int(whole), nanosec=int((whole - int(whole)) * 1e9))
 
 
-def duration_from_msg(message: Duration) -> float:
-    """A length of time [s]."""
-    return float(message.sec) + float(message.nanosec) * 1e-9
-
-
 def sum_of(first: Duration, second: Duration) -> Duration:
     """Two lengths of time one after the other."""
-    return duration_to_msg(duration_from_msg(first) + duration_from_msg(second))
+    return duration_to_msg(seconds_of(first) + seconds_of(second))

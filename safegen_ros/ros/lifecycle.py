@@ -32,8 +32,8 @@ from rclpy.type_support import MsgT, Srv, SrvRequestT, SrvResponseT
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.node_parameters import AUTOSTART, REFUSE_UNKNOWN, Parameter
+from safegen_ros.ros.calls import cleaned
 from safegen_ros.ros.liveness import HeartbeatMonitor
-from safegen_ros.ros.message_limits import cleaned
 from safegen_ros.ros.parameters import declare, read, unknown_overrides
 from safegen_ros.ros.rclpy_compat import (
     await_discovery_of_clients,

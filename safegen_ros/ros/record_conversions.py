@@ -140,7 +140,7 @@ def result_event(result: Any, plan: msg.Plan) -> ResultEvent:
     """The result of a goal of any action; `plan` is the one that it is about."""
     world = getattr(result, 'final_state', None)
     timings = {
-        name: conversions.duration_from_msg(getattr(result, f'{name}_time'))
+        name: conversions.seconds_of(getattr(result, f'{name}_time'))
         for name in ('planning', 'execution')
         if hasattr(result, f'{name}_time')
     }

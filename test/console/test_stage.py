@@ -27,7 +27,7 @@ from safegen_ros.console.scene import GOAL_AT, Stand, Table
 from safegen_ros.console.serving import serve
 from safegen_ros.console.stage import ASPECT, CELL, Stage, begins_here, framed
 from safegen_ros.console.state import GoalView, Look, Pending, Snapshot
-from safegen_ros.nodes.scene_markers import _blocks
+from safegen_ros.nodes.cell_view import _blocks
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.waiting import WAIT_S, wait_until
 
-from safegen_ros.nodes import cell_view as sim_clock
-from safegen_ros.nodes.cell_view import SimulationClock
+from safegen_ros.nodes import samples as sim_clock
+from safegen_ros.nodes.samples import SimulationClock
 from safegen_ros.ros.liveness import Ticker
 
 

@@ -26,9 +26,8 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import stop_socket
 from safegen_ros.nodes.release_store import RELEASED, STOPPED, ReleaseStore
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.discovery import nobody_listens
 from safegen_ros.ros.liveness import HeartbeatPublisher
-from safegen_ros.ros.stack_state import read_state
+from safegen_ros.ros.stack_state import nobody_listens, read_state
 
 
 @pytest.fixture(scope='module')

@@ -21,8 +21,7 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.node_parameters import EXECUTOR
-from safegen_ros.nodes.cell_services import STATED
-from safegen_ros.nodes.real_arm import TOPIC, RealArm
+from safegen_ros.nodes.cell_services import PERCEPTION, STATED, RealArm
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.emulator.emulator import Emulator
@@ -63,7 +62,7 @@ def test_blocks_are_where_a_perception_node_sees_them(client: Client, emulator: 
     seen: list[Sample] = []
     # Whatever a subscription needs of a node, the client's has.
     with RealArm(client.node).open(values, SCENE, seen.append, rearm=True) as cell:
-        camera = client.node.create_publisher(WorldState, TOPIC, qos.MEASURED)
+        camera = client.node.create_publisher(WorldState, PERCEPTION, qos.MEASURED)
         at = Point(x=0.0, y=-0.175, z=0.015)
 
         def publish() -> None:

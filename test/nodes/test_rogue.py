@@ -41,7 +41,7 @@ from safegen_ros.record.history import ListedRun, list_runs
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.watchdog import StopListener
 from safegen_ros.tasks.site import load_site
 
 SITE = """

@@ -21,8 +21,8 @@ from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.ros.discovery import environment_defaults
 from safegen_ros.ros.interfaces import INTERFACES
+from safegen_ros.ros.stack_state import environment_defaults
 
 LACKING = [name for name in ('ros2cli', 'ros2launch', 'launch_ros') if find_spec(name) is None]
 pytestmark = pytest.mark.skipif(

@@ -16,7 +16,7 @@ from support.waiting import wait_until
 
 from safegen_ros.client import Client
 from safegen_ros.ros import qos
-from safegen_ros.ros.discovery import environment_defaults
+from safegen_ros.ros.stack_state import environment_defaults
 
 SOON_S = 1.0
 """Our writers ask after 0.2 s, those of Fast DDS with its defaults after 3 s."""

@@ -23,8 +23,8 @@ from safegen_msgs.msg import Approval, Task
 from safegen_msgs.srv import MonitorStep
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
+from safegen_ros.nodes.admission import BoundTasks
 from safegen_ros.nodes.approval import plan_digest
-from safegen_ros.nodes.site_rules import BoundTasks
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.scene import load_scene

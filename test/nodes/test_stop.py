@@ -31,7 +31,7 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.watchdog import StopListener
 
 pytestmark = pytest.mark.usefixtures('calmed')
 

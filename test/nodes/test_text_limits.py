@@ -48,10 +48,16 @@ from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.json_form import plain
 from safegen_ros.ros import qos, record_conversions
-from safegen_ros.ros.calls import wait_for
+from safegen_ros.ros.calls import (
+    MAX_ITEMS,
+    MAX_NAME,
+    check_sendable,
+    check_texts,
+    cleaned,
+    wait_for,
+)
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.interfaces import COMMON, INTERFACES, Kind
-from safegen_ros.ros.message_limits import MAX_ITEMS, MAX_NAME, check_sendable, check_texts, cleaned
 from safegen_ros.ros.rclpy_compat import GoalClient
 
 

@@ -22,7 +22,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes.release_store import STOPPED, ReleaseStore
 from safegen_ros.ros import qos
 from safegen_ros.ros.liveness import HeartbeatMonitor
-from safegen_ros.ros.stop_listener import TOPIC
+from safegen_ros.ros.watchdog import STOP_TOPIC
 
 
 @pytest.fixture(scope='module')
@@ -73,7 +73,7 @@ def test_a_stop_that_another_node_publishes_is_obeyed(client: Client, operator: 
     moving = Feedback(lambda f: f.progress.phase == 'moving')
     goal = client.start_execute(LONG, LONG_PLAN, on_feedback=moving)
     moving.wait()
-    publisher = client.node.create_publisher(StopState, TOPIC, qos.LATCHED)
+    publisher = client.node.create_publisher(StopState, STOP_TOPIC, qos.LATCHED)
     publisher.publish(StopState(stopped=True, reason='light curtain', count=1))
     result = goal.result()
     assert ErrorCode(result.error_code) is ErrorCode.EXECUTION_STOPPED

@@ -25,7 +25,7 @@ from safegen_ros.paths import share_dir
 from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic, schema_text
-from safegen_ros.ros.discovery import use_stack_discovery
+from safegen_ros.ros.stack_state import use_stack_discovery
 
 WAIT_S = 30.0
 
@@ -35,7 +35,7 @@ import rclpy
 from geometry_msgs.msg import Point, Pose
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from safegen_msgs.msg import Attempt, BrokenConstraint, ObjectPose, Plan, Step, Verdict, WorldState
-from safegen_ros.ros.discovery import use_stack_discovery
+from safegen_ros.ros.stack_state import use_stack_discovery
 
 use_stack_discovery()
 rclpy.init()

@@ -16,7 +16,7 @@ from safegen_ros.bringup.process import ManagedProcess, child_environment
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.table import node_arguments, node_specs, params_yaml
 from safegen_ros.client import Client
-from safegen_ros.ros.discovery import environment_defaults
+from safegen_ros.ros.stack_state import environment_defaults
 from safegen_ros.sync import Closing, boottime
 from support.goals import WAIT_S
 from support.waiting import wait_until

@@ -23,7 +23,7 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.paths import share_dir
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.ros.calls import wait_for
-from safegen_ros.ros.stop_listener import StopListener
+from safegen_ros.ros.watchdog import StopListener
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import load_task
 from support.blocks_small import THREE_TEXT as THREE

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
-from safegen_ros.nodes.scene_markers import FRAME, SHOWN_STEPS, PlanText, SceneMarkers
+from safegen_ros.nodes.cell_view import FRAME, SHOWN_STEPS, PlanText, SceneMarkers
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.pose import Pose

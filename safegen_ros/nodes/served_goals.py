@@ -1,34 +1,81 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A goal of the planner: its request, its result, and whether it goes on."""
+"""Goals that nodes work on: request, result, and whether the goal goes on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from rclpy.action.server import ServerGoalHandle
+from rclpy.type_support import Msg
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
-from safegen_msgs.action import PlanTask, RunTask
+from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.nodes.base import SafegenNode, ServedGoal
 from safegen_ros.planning.loop import Attempt
-from safegen_ros.record.events import GoalEvent
+from safegen_ros.record.events import Event, GoalEvent
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.ros.stop_listener import StopListener
-from safegen_ros.ros.watchdog import ProcessWatch, Rules
+from safegen_ros.ros.actions import ActionResult
+from safegen_ros.ros.watchdog import CURE, ProcessWatch, Rules, StopListener
 from safegen_ros.stages import GoalStage
 from safegen_ros.sync import Closing, PlanningDeadline
 
-Goal = TypeVar('Goal', bound=PlanTask.Goal | RunTask.Goal)
-Result = TypeVar('Result', bound=PlanTask.Result | RunTask.Result)
+if TYPE_CHECKING:
+    from safegen_ros.nodes.base import SafegenNode
+    from safegen_ros.nodes.stop_server import StopServer
+
+Goal = TypeVar('Goal', bound=Msg)
+Result = TypeVar('Result', bound=ActionResult)
 
 
-class GoalContext(ServedGoal[Goal, Result], Closing):
+class ServedGoal(Generic[Goal, Result]):
+    """A goal that a node works on.
+
+    Args:
+        result: of its action; filled in on the way.
+
+    Attributes:
+        id: of the goal, of its message.
+        key: the same as bytes.
+    """
+
+    def __init__(
+        self, node: SafegenNode, handle: ServerGoalHandle[Goal, Result, Any], result: Result
+    ) -> None:
+        self.handle, self.id, self.request, self.result = (
+            handle, handle.goal_id, handle.request, result,
+        )  # fmt: skip
+        self.key = bytes(self.id.uuid)
+        self._node = node
+
+    @property
+    def plan(self) -> msg.Plan:
+        """The plan that the goal is about, for the journal."""
+        raise NotImplementedError
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """The error that the client gets for the one that ended the goal."""
+        return error
+
+    def note(self, *events: Event) -> None:
+        """Writes down what happens, before it is published."""
+        self._node.journal.note(self.handle, *events)
+
+    def publish(self, feedback: Msg) -> None:
+        """Reports to the client how far the goal is."""
+        handle: Any = self.handle  # rclpy declares the message around the feedback instead
+        handle.publish_feedback(feedback)
+
+
+PlannerGoal = TypeVar('PlannerGoal', bound=PlanTask.Goal | RunTask.Goal)
+PlannerResult = TypeVar('PlannerResult', bound=PlanTask.Result | RunTask.Result)
+
+
+class GoalContext(ServedGoal[PlannerGoal, PlannerResult], Closing):
     """One goal of `plan_task` or `run_task`, with a watch of its client until it is closed.
 
     Args:
@@ -45,8 +92,8 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
     def __init__(
         self,
         node: SafegenNode,
-        handle: ServerGoalHandle[Goal, Result, Any],
-        result: Result,
+        handle: ServerGoalHandle[PlannerGoal, PlannerResult, Any],
+        result: PlannerResult,
         stop: StopListener,
     ) -> None:
         super().__init__(node, handle, result)
@@ -169,3 +216,51 @@ class GoalContext(ServedGoal[Goal, Result], Closing):
 
 PlanContext: TypeAlias = GoalContext[PlanTask.Goal, PlanTask.Result]
 RunContext: TypeAlias = GoalContext[RunTask.Goal, RunTask.Result]
+
+
+ENDED_BY_STOP = frozenset({ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE})
+"""How an execution ends that a stop has ended."""
+
+
+ExecutionHandle: TypeAlias = ServerGoalHandle[ExecutePlan.Goal, ExecutePlan.Result, Any]
+
+
+class ExecutionGoal(ServedGoal[ExecutePlan.Goal, ExecutePlan.Result]):
+    """A goal of `execute_plan`.
+
+    Args:
+        stop: of the executor; a stop that comes ends the goal.
+        cancels: keys of the goals that are to be cancelled.
+    """
+
+    def __init__(
+        self, node: SafegenNode, handle: ExecutionHandle, stop: StopServer, cancels: Set[bytes]
+    ) -> None:
+        super().__init__(node, handle, ExecutePlan.Result())
+        self._stop, self._stops, self._cancels = stop, stop.state.count, cancels
+        self._plan = record_conversions.sent_plan(self.request.plan)
+
+    @property
+    def plan(self) -> msg.Plan:
+        """The plan that came."""
+        return self._plan
+
+    def cancelled(self) -> bool:
+        """Whether the goal has to end."""
+        return self.key in self._cancels or self._stopped or self._node.inactive.is_set()
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether the stack is stopped, or was since the goal came, even if it has been reset."""
+        stop = self._stop.state
+        return stop.stopped or stop.count != self._stops
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """As of `ServedGoal`, with a stop for its cause where there was one."""
+        if error.code not in ENDED_BY_STOP or not self._stopped:
+            return error
+        reason = self._stop.state.reason or 'it has been reset since'
+        return SafegenError(
+            f'the stack was stopped: {reason}; the execution has ended: {CURE}',
+            ErrorCode.EXECUTION_STOPPED,
+        )
