@@ -2,6 +2,7 @@
 #   docker build -t safegen_ros . && docker run --rm --network host safegen_ros
 # scripts/try_dockerfile.sh takes the same steps in a clean Debian root.
 FROM debian:bookworm-slim
+# hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
        ca-certificates cmake g++ gcc git libegl1 libgl1-mesa-dri libopengl0 make \
