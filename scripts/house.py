@@ -45,8 +45,8 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(576, 400),
-    'source lines': Limit(114_826, 76_000),
+    'source files': Limit(575, 400),
+    'source lines': Limit(114_460, 76_000),
     'test files': Limit(273),
     'test lines': Limit(60_076, 42_000),
     'median source file': Limit(200, 200),

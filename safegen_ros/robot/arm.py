@@ -50,7 +50,6 @@ class Arm(Protocol):
 
     def joint_positions(self) -> Joints:
         """Measured joint angles, shape (6,) [rad]."""
-        ...
 
     def move_joints(self, target: ArrayLike, speed: float) -> None:
         """Moves to a target and returns when the measured joints have arrived.
@@ -63,30 +62,24 @@ class Arm(Protocol):
             RobotError: a limit, a collision, no arrival in time, or a stop that was not reset.
             Canceled: `stop` was called while moving.
         """
-        ...
 
     def set_tool(self, on: bool) -> None:
         """Takes hold or lets go; may return at once, the caller waits for vacuum or fingers."""
-        ...
 
     def tool_on(self) -> bool:
         """Whether the tool is on."""
-        ...
 
     def opening(self) -> float | None:
         """Measured distance between the fingers [m]; None where no gripper answers."""
-        ...
 
     def wait(self, seconds: float) -> None:
         """Lets time pass for the arm (simulated time on the twin); `stop` ends it early."""
-        ...
 
     def expect_contacts(self, *pairs: ContactPair) -> None:
         """Begins a phase: these pairs, and what rests on each other now, may touch from here on.
 
         A driver that senses no contact has nothing to do here.
         """
-        ...
 
     def stop(self) -> None:
         """Holds the arm where it is measured, keeps the tool as it is, and latches.
@@ -94,7 +87,6 @@ class Arm(Protocol):
         May be called from any thread. What was under way raises `Canceled`, and nothing moves
         until `reset_stop`.
         """
-        ...
 
     def reset_stop(self) -> None:
         """Allows motion again after a stop, as each new goal does.
@@ -104,7 +96,6 @@ class Arm(Protocol):
         Raises:
             RobotError: the arm is not fit to move, or holds after a fault: `rearm` it.
         """
-        ...
 
     def rearm(self) -> None:
         """Makes the arm fit to move after a fault or a loss of power, at an operator's word only.
@@ -115,11 +106,9 @@ class Arm(Protocol):
         Raises:
             RobotError: it is not fit to move, with the cure.
         """
-        ...
 
     def close(self) -> None:
         """Releases the device; safe to call twice."""
-        ...
 
 
 @runtime_checkable
@@ -132,12 +121,9 @@ class World(Protocol):
         Raises:
             RobotError: `STATE_MISMATCH` when they stand on each other otherwise.
         """
-        ...
 
     def reset(self, blocks: Mapping[str, Pose]) -> None:
         """Places the blocks at these poses where it can; else raises as `expect`."""
-        ...
 
     def block_poses(self) -> dict[str, Pose]:
         """Measured pose of each block."""
-        ...

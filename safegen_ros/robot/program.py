@@ -42,7 +42,6 @@ class ProgramArm(Arm, Protocol):
             RobotError: it was refused as a whole, or a step failed and the arm holds.
             Canceled: the arm was stopped.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,7 +282,9 @@ class EmulatedSite(Closing):
         self.serial_port = folder / 'arm'
         self.emulator = Emulator(twin, link=self.serial_port, tcp_port=0, seed=seed)
         self.ssh: LoopbackSsh | None = None
-        self.address: AgentAddress = LocalAgent(transport, link_timeout_s, hang_timeout_s)
+        self.address: AgentAddress = LocalAgent(
+            transport, link_timeout_s=link_timeout_s, hang_timeout_s=hang_timeout_s
+        )
         self.at: ArmPort = SerialPort(str(self.serial_port), 115200)
         if transport == 'tcp':
             self.at = TcpPort('127.0.0.1', self.emulator.tcp_port or 0)

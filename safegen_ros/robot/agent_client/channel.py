@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
 
@@ -27,7 +27,6 @@ class Channel(Protocol):
 
     def send(self, data: bytes) -> None:
         """Sends all bytes; raises `OSError` when they are not taken in `SEND_TIMEOUT_S`."""
-        ...
 
     def receive(self, wait: bool) -> bytes | None:
         """What has come, and b'' at the end.
@@ -38,75 +37,53 @@ class Channel(Protocol):
         Raises:
             OSError: the channel is broken.
         """
-        ...
 
     def errors(self) -> str:
         """What the agent has written to standard error since the last call."""
-        ...
 
     def cut(self) -> None:
         """Ends the channel in both directions; any thread."""
-        ...
 
 
-class AgentAddress(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAddress:
     """Where an agent runs, and how it is started.
 
     Attributes:
         link_timeout_s: silence of this end after which the agent holds the arm [s]; from 0.5 s on
             this end bears twice as much of the agent.
         hang_timeout_s: the same for the process of the agent that moves the arm [s].
+        cure: what helps when the agent does not start.
     """
 
-    @property
-    def link_timeout_s(self) -> float:
-        """See above."""
-        ...
-
-    @property
-    def hang_timeout_s(self) -> float:
-        """See above."""
-        ...
-
-    @property
-    def cure(self) -> str:
-        """What helps when the agent does not start."""
-        ...
+    link_timeout_s: float = LINK_TIMEOUT_S
+    hang_timeout_s: float = HANG_TIMEOUT_S
+    cure: ClassVar[str]
 
     def open(self) -> Channel:
         """Starts the agent; raises `RobotError` (`ARM_UNREACHABLE`) or `OSError`."""
-        ...
+        raise NotImplementedError
 
-
-def timeouts(address: AgentAddress) -> list[str]:
-    """The timeouts of an agent, as arguments of its command."""
-    return [
-        *('--link-timeout', f'{address.link_timeout_s:g}'),
-        *('--hang-timeout', f'{address.hang_timeout_s:g}'),
-    ]
+    def timeouts(self) -> list[str]:
+        """The timeouts, as arguments of the agent's command."""
+        return [
+            *('--link-timeout', f'{self.link_timeout_s:g}'),
+            *('--hang-timeout', f'{self.hang_timeout_s:g}'),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class LocalAgent:
+class LocalAgent(AgentAddress):
     """An agent on this computer, as a child of this process that outlives it to hold the arm.
 
-    Attributes:
-        name: of the arm, for messages.
-        link_timeout_s: see `AgentAddress`.
-        hang_timeout_s: see `AgentAddress`.
+    `name` is that of the arm, for messages.
     """
 
     name: str
-    link_timeout_s: float = LINK_TIMEOUT_S
-    hang_timeout_s: float = HANG_TIMEOUT_S
+    cure = "install it with pip install 'safegen_ros[arm]'"
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def cure(self) -> str:
-        """What helps when the agent does not start."""
-        return "install it with pip install 'safegen_ros[arm]'"
 
     def open(self) -> Channel:
         """Starts the agent; see `AgentAddress.open`."""
@@ -123,7 +100,7 @@ class LocalChannel:
     def __init__(self, address: LocalAgent) -> None:
         self._socket, far = socket.socketpair()
         self._socket.setblocking(False)
-        command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *timeouts(address)]
+        command = [sys.executable, '-m', 'safegen_ros.robot.agent.main', *address.timeouts()]
         # A separate session: signals of a terminal or a supervisor to this process group must not
         # end the agent before it has held the arm.
         with far:

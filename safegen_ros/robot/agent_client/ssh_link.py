@@ -23,8 +23,7 @@ import paramiko
 from paramiko.hostkeys import HostKeyEntry, HostKeys
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.agent.messages import HANG_TIMEOUT_S, LINK_TIMEOUT_S
-from safegen_ros.robot.agent_client.channel import CHUNK, SEND_TIMEOUT_S, Channel, timeouts
+from safegen_ros.robot.agent_client.channel import CHUNK, SEND_TIMEOUT_S, AgentAddress, Channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +101,13 @@ _COMMAND = re.compile(r'[A-Za-z0-9_./~+-]+')
 
 
 @dataclass(frozen=True, slots=True)
-class SshAddress:
+class SshAddress(AgentAddress):
     """Where the agent is, and how it is known there.
 
     Attributes:
         key_file: private key, without a passphrase or one that no agent has to ask for.
         known_hosts: file with the host's key, as ssh-keyscan writes it.
         command: path of the agent there.
-        link_timeout_s: see `AgentAddress`.
-        hang_timeout_s: see `AgentAddress`.
     """
 
     host: str
@@ -119,24 +116,16 @@ class SshAddress:
     known_hosts: Path
     port: int = 22
     command: str = 'safegen-agent'
-    link_timeout_s: float = LINK_TIMEOUT_S
-    hang_timeout_s: float = HANG_TIMEOUT_S
+    cure = (
+        "install it there with pip install 'safegen_ros[arm]', and name the path of its "
+        'safegen-agent'
+    )
 
     def __str__(self) -> str:
         return f'{self.user}@{self.host}:{self.port}'
 
-    @property
-    def cure(self) -> str:
-        """What helps when the agent does not start."""
-        return (
-            "install it there with pip install 'safegen_ros[arm]', and name the path of its "
-            'safegen-agent'
-        )
-
     def open(self) -> Channel:
         """Starts the agent; see `AgentAddress.open`."""
-        from safegen_ros.robot.agent_client.ssh_link import SshChannel
-
         return SshChannel(self)
 
     @property
@@ -337,7 +326,7 @@ class SshChannel:
                 raise OSError('the connection is gone')
             self._channel = transport.open_session(timeout=_OPEN_TIMEOUT_S)
             self._channel.settimeout(SEND_TIMEOUT_S)
-            self._channel.exec_command(' '.join([address.command, *timeouts(address)]))
+            self._channel.exec_command(' '.join([address.command, *address.timeouts()]))
         except (paramiko.SSHException, EOFError) as error:
             self._client.close()
             raise OSError(str(error) or type(error).__name__) from error

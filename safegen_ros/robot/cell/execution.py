@@ -31,11 +31,9 @@ class Stoppable(Protocol):
 
     def stop(self) -> None:
         """Ends all motion at once, from any thread, and latches."""
-        ...
 
     def reset_stop(self) -> None:
         """Allows motion again."""
-        ...
 
 
 class Monitor(Protocol):
@@ -49,11 +47,9 @@ class Monitor(Protocol):
 
     def look(self, observed: State) -> None:
         """Takes in the initial state, then that after each step; raises where one is not right."""
-        ...
 
     def finish(self) -> None:
         """Raises where the state after the last step does not satisfy the goal."""
-        ...
 
 
 @runtime_checkable
@@ -62,11 +58,9 @@ class Deadlines(Protocol):
 
     def due_s(self) -> float | None:
         """How long the present state may last [s]; None for ever."""
-        ...
 
     def check_time(self) -> None:
         """Raises where it has lasted too long."""
-        ...
 
 
 class Job(Protocol):
@@ -75,37 +69,29 @@ class Job(Protocol):
     @property
     def steps(self) -> Sequence[ConcurrentStep]:
         """The steps of the plan."""
-        ...
 
     @property
     def cell(self) -> Stoppable:
         """What moves."""
-        ...
 
     @property
     def monitor(self) -> Monitor:
         """Judges the observation."""
-        ...
 
     def verify(self) -> Verdict:
         """The verdict on the plan, found here and now."""
-        ...
 
     def prepare(self) -> None:
         """Brings the cell into the initial state, or raises."""
-        ...
 
     def take(self, step: ConcurrentStep) -> None:
         """Executes one step, or raises."""
-        ...
 
     def observe(self) -> State:
         """The facts that are observed to hold now; or raises."""
-        ...
 
     def remaining(self) -> object | None:
         """The rest of the task, in the form of its world; None where it is not known."""
-        ...
 
 
 class Cell(Stoppable, Protocol):
@@ -113,15 +99,12 @@ class Cell(Stoppable, Protocol):
 
     def prepare(self, objects: Sequence[str], init: State) -> None:
         """Brings the cell into the initial state of a task, or raises."""
-        ...
 
     def execute(self, action: str, arguments: Sequence[str]) -> None:
         """Executes one ground action, or raises."""
-        ...
 
     def observe(self) -> State:
         """The atoms that are observed to be true now, or raises when nothing fits."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +150,12 @@ class Watch(Protocol):
 
     def begin(self) -> None:
         """Called before anything moves; raises where the execution is not watched."""
-        ...
 
     def look(self, steps: int, observed: State) -> Callable[[], None]:
         """Takes the number of steps taken, and the observation then.
 
         What it returns waits for an answer, and raises where the execution must not go on.
         """
-        ...
 
 
 def carry_out(

@@ -1,9 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The MuJoCo world: arm, table, slots and free blocks, written as MJCF from DH, limits and scene.
+"""The MuJoCo world: arm, tool, table, slots and free blocks, written as MJCF from DH and scene.
 
-The contact and servo parameters are the ones with which stacking was measured to be reliable, by
-suction and by fingers; the comments say what each of them prevents.
+What every world has is in `world.xml`. Its contact and servo parameters are the ones with which
+stacking was measured to be reliable, by suction and by fingers; the comments say what each of them
+prevents.
 """
 
 from __future__ import annotations
@@ -11,18 +12,30 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 
-from safegen_ros.robot.arms.model import JOINT_NAMES, ArmModel, Link, Segment
-from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
-from safegen_ros.robot.description.mjcf_tools import add_tool, add_tool_control, numbers
+from safegen_ros.robot.arms.model import (
+    JOINT_NAMES,
+    PAD_SIZE,
+    TOOL_RADIUS,
+    ArmModel,
+    Link,
+    Segment,
+)
+from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS, FINGER_SIZE, HULL_SIZE, STROKE
 from safegen_ros.robot.pose import KeepOut, Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 
 TIMESTEP = 0.002
 CAMERA = 'operator'
 TABLE_GEOM = 'table'
+PAD_GEOM = 'pad'
+SUCTION_ACTUATOR = 'suction'
+FINGERS_ACTUATOR = 'fingers'
+#: Every geom of a tool; the collision rules count them as one body.
+TOOL_GEOMS = ('tube', PAD_GEOM, 'hull', *FINGER_JOINTS)
 
 #: Distinct also for colour-blind readers (after Okabe and Ito); cycled beyond the eighth block.
 COLOURS: dict[str, tuple[float, float, float]] = {
@@ -36,8 +49,7 @@ COLOURS: dict[str, tuple[float, float, float]] = {
     'charcoal': (0.25, 0.26, 0.28),
 }
 
-_SHELL = (0.93, 0.94, 0.95)
-_JOINT = (0.36, 0.40, 0.45)
+_WORLD = Path(__file__).with_name('world.xml')
 _SERVO_DAMPING_RATIO = 0.06
 
 # Neighbours that overlap by construction. The filter for parent and child does not apply where the
@@ -81,78 +93,43 @@ def build_mjcf(scene: Scene, blocks: Mapping[str, Pose]) -> str:
 
 def mjcf_tree(scene: Scene, blocks: Mapping[str, Pose]) -> ET.Element:
     """The elements of that document."""
-    root = ET.Element('mujoco', model=f'{scene.arm.name}_cell')
-    _settings(root)
-    world = ET.SubElement(root, 'worldbody')
+    root = ET.fromstring(_WORLD.read_bytes())  # noqa: S314 - a file of ours
+    root.set('model', f'{scene.arm.name}_cell')
+    next(root.iter('option')).set('timestep', str(TIMESTEP))
+    world = next(root.iter('worldbody'))
     _surroundings(world, scene)
     for box in scene.keep_out:
-        _keep_out(world, box)
+        # A separate body: some of its contacts with the world are left out, see `_EXCLUDES`.
+        name = keep_out_geom(box)
+        body = add(world, 'body', name=name)
+        add(body, 'geom', 'keep_out', name=name, pos=box.centre, size=box.half_size)
     _arm(world, scene)
     colours = legend(blocks)
     for name, pose in blocks.items():
         _block(world, scene, name, pose, colours[name][1])
-    contact = ET.SubElement(root, 'contact')
+    contact = add(root, 'contact')
     fingers = (FINGER_JOINTS,) if scene.tool == GRIPPER else ()
     for one, other in (*_EXCLUDES, *fingers):
-        ET.SubElement(contact, 'exclude', body1=one, body2=other)
+        add(contact, 'exclude', body1=one, body2=other)
     _actuators(root, scene)
     return root
 
 
-def _settings(root: ET.Element) -> None:
-    ET.SubElement(root, 'compiler', angle='radian', autolimits='true')
-    ET.SubElement(
-        root,
-        'option',
-        timestep=str(TIMESTEP),
-        integrator='implicitfast',
-        cone='elliptic',
-        impratio='10',
-    )
-    visual = ET.SubElement(root, 'visual')
-    ET.SubElement(visual, 'global', offwidth='1920', offheight='1080')
-    ET.SubElement(visual, 'quality', offsamples='4', shadowsize='2048')
-    ET.SubElement(
-        visual, 'headlight', ambient='.38 .38 .40', diffuse='.32 .32 .32', specular='.1 .1 .1'
-    )
-    ET.SubElement(visual, 'map', znear='.1', shadowclip='1.5')
-    asset = ET.SubElement(root, 'asset')
-    ET.SubElement(
-        asset,
-        'texture',
-        type='skybox',
-        builtin='gradient',
-        rgb1='.90 .93 .96',
-        rgb2='.62 .68 .75',
-        width='64',
-        height='64',
-    )
-    for name, colour, shine in (('shell', _SHELL, '.5'), ('joint', _JOINT, '.4')):
-        ET.SubElement(
-            asset, 'material', name=name, rgba=_rgba(colour), specular=shine, shininess='.6'
-        )
-    default = ET.SubElement(root, 'default')
-    ET.SubElement(default, 'geom', solref='.004 1', solimp='.95 .99 .001')
-    seen = ET.SubElement(default, 'default', attrib={'class': 'visual'})
-    ET.SubElement(seen, 'geom', contype='0', conaffinity='0', mass='0', group='1')
+def add(
+    parent: ET.Element, tag: str, kind: str = '', **attributes: str | float | Iterable[float]
+) -> ET.Element:
+    """A new element, of a class of the document if there is a `kind`."""
+    element = ET.SubElement(parent, tag, {'class': kind} if kind else {})
+    for name, value in attributes.items():
+        if isinstance(value, int | float):
+            value = (value,)
+        element.set(name, value if isinstance(value, str) else numbers(value))
+    return element
 
 
-def _keep_out(world: ET.Element, box: KeepOut) -> None:
-    """A box that is too soft to push: what enters it is found, and not moved by it."""
-    # A separate body: some of its contacts with the world are left out, see `_EXCLUDES`.
-    ET.SubElement(
-        ET.SubElement(world, 'body', name=keep_out_geom(box)),
-        'geom',
-        name=keep_out_geom(box),
-        type='box',
-        pos=numbers(box.centre),
-        size=numbers(box.half_size),
-        priority='1',  # its softness counts, whatever it touches
-        condim='1',
-        solref='1 1',
-        solimp='.0001 .0001 1',
-        rgba='.85 .20 .20 .15',
-    )
+def numbers(values: Iterable[float]) -> str:
+    """Numbers as MJCF has them, without noise in the last digits."""
+    return ' '.join(repr(round(float(value), 15)) for value in values)
 
 
 def keep_out_geom(box: KeepOut) -> str:
@@ -161,109 +138,44 @@ def keep_out_geom(box: KeepOut) -> str:
 
 
 def _surroundings(world: ET.Element, scene: Scene) -> None:
-    ET.SubElement(
-        world,
-        'light',
-        pos='.5 -.4 1.2',
-        dir='-.4 .35 -1',
-        directional='true',
-        diffuse='.55 .55 .52',
-        specular='.2 .2 .2',
-    )
-    ET.SubElement(
-        world,
-        'geom',
-        name=TABLE_GEOM,
-        type='plane',
-        size=numbers((scene.arm.table, scene.arm.table, 0.05)),
-        rgba='.80 .74 .66 1',
-        friction='1 .005 .0001',
-    )
-    ET.SubElement(
-        world,
-        'geom',
-        {'class': 'visual'},
-        type='box',
-        size=numbers((scene.arm.table, scene.arm.table, 0.012)),
-        pos='0 0 -.0145',  # so far below that neither shows through the other
-        rgba='.58 .50 .42 1',
-    )
+    side = scene.arm.table
+    table, board = world.findall('geom')
+    table.set('size', numbers((side, side, 0.05)))
+    board.set('size', numbers((side, side, 0.012)))
     half = scene.block_size / 2 + 0.004
-    for slot in (*scene.slots,):
-        ET.SubElement(
-            world,
-            'geom',
-            {'class': 'visual'},
-            type='box',
-            size=numbers((half, half, 0.0004)),
-            pos=numbers((slot.x, slot.y, 0.0002)),
-            euler=numbers((0, 0, slot.azimuth)),
-            rgba='.66 .60 .53 1',
-        )
-    scale = scene.arm.table / 0.36
+    for slot in scene.slots:
+        at, size = (slot.x, slot.y, 0.0002), (half, half, 0.0004)
+        add(world, 'geom', 'slot', size=size, pos=at, euler=(0, 0, slot.azimuth))
+    scale = side / 0.36
     eye, target = np.array([0.76, -0.33, 0.44]) * scale, np.array([0.05, 0.0, 0.1]) * scale
-    ET.SubElement(
-        world,
-        'camera',
-        name=CAMERA,
-        pos=numbers(eye),
-        fovy='36',
-        xyaxes=numbers(_look_at(eye, target)),
-    )
+    camera = next(world.iter('camera'))
+    camera.set('pos', numbers(eye))
+    camera.set('xyaxes', numbers(_look_at(eye, target)))
 
 
 def _arm(world: ET.Element, scene: Scene) -> None:
-    parent = ET.SubElement(world, 'body', name='base', gravcomp='1')
-    depth, width, height = (edge / 2 for edge in scene.arm.base_size)
-    ET.SubElement(
-        parent,
-        'geom',
-        name='base',
-        type='box',
-        size=numbers((depth, width, height)),
-        pos=numbers((0, 0, height)),
-        material='joint',
-        mass=str(scene.arm.masses[0]),
-    )
-    for index, link in enumerate(scene.arm.links):
-        parent = _link(parent, link, scene.arm, index)
-    tool = ET.SubElement(
-        parent, 'body', name='tool', gravcomp='1', pos=numbers((0, 0, scene.arm.flange_offset))
-    )
-    add_tool(tool, scene)
+    arm = scene.arm
+    parent = add(world, 'body', name='base', gravcomp='1')
+    depth, width, height = (edge / 2 for edge in arm.base_size)
+    size, mass = (depth, width, height), arm.masses[0]
+    add(parent, 'geom', 'base', name='base', size=size, pos=(0, 0, height), mass=mass)
+    for index, link in enumerate(arm.links):
+        parent = _link(parent, link, arm, index)
+    tool = add(parent, 'body', name='tool', gravcomp='1', pos=(0, 0, arm.flange_offset))
+    if scene.tool == GRIPPER:
+        _gripper(tool, scene)
+    else:
+        _cup(tool, scene)
 
 
 def _link(parent: ET.Element, link: Link, arm: ArmModel, index: int) -> ET.Element:
-    body = ET.SubElement(
-        parent,
-        'body',
-        name=link.name,
-        pos=numbers(link.origin),
-        quat=numbers(link.quaternion),
-        gravcomp='1',
-    )
-    low, high = arm.limits[index]
-    ET.SubElement(
-        body,
-        'joint',
-        name=JOINT_NAMES[index],
-        axis='0 0 1',
-        damping='.5',
-        armature='.01',
-        frictionloss='.02',
-        range=numbers((low, high)),
-    )
-    for number, segment in enumerate(link.segments):
-        ET.SubElement(
-            body,
-            'geom',
-            name=f'{link.name}:{number}',
-            type='capsule',
-            material='shell',
-            size=str(segment.radius),
-            fromto=numbers((*segment.start, *segment.end)),
-            mass=str(link.mass / len(link.segments)),
-        )
+    name, turn = link.name, link.quaternion
+    body = add(parent, 'body', name=name, pos=link.origin, quat=turn, gravcomp='1')
+    add(body, 'joint', 'link', name=JOINT_NAMES[index], range=arm.limits[index])
+    mass = link.mass / len(link.segments)
+    for number, part in enumerate(link.segments):
+        ends, radius = (*part.start, *part.end), part.radius
+        add(body, 'geom', 'link', name=f'{name}:{number}', size=radius, fromto=ends, mass=mass)
     _trim(body, link.segments[0])
     return body
 
@@ -271,58 +183,62 @@ def _link(parent: ET.Element, link: Link, arm: ArmModel, index: int) -> ET.Eleme
 def _trim(body: ET.Element, segment: Segment) -> None:
     """A dark drum about the joint axis, to be seen only."""
     reach = segment.radius + 0.0045  # beyond the shells of both links
-    ET.SubElement(
-        body,
-        'geom',
-        {'class': 'visual'},
-        type='cylinder',
-        material='joint',
-        size=str(segment.radius + 0.001),
-        fromto=numbers((0, 0, -reach, 0, 0, reach)),
-    )
+    ends = (0, 0, -reach, 0, 0, reach)
+    add(body, 'geom', 'drum', size=segment.radius + 0.001, fromto=ends)
+
+
+def _cup(tool: ET.Element, scene: Scene) -> None:
+    tube, middle = scene.tool_length - PAD_SIZE[2], scene.tool_length - PAD_SIZE[2] / 2
+    add(tool, 'geom', 'tube', name='tube', size=TOOL_RADIUS, fromto=(0, 0, 0, 0, 0, tube))
+    # A separate body: adhesion acts on every contact of a body, and only the pad may suck.
+    pad = add(tool, 'body', name=PAD_GEOM, gravcomp='1', pos=(0, 0, middle))
+    add(pad, 'geom', 'pad', name=PAD_GEOM, size=[edge / 2 for edge in PAD_SIZE])
+
+
+def _gripper(tool: ET.Element, scene: Scene) -> None:
+    thickness, width, length = FINGER_SIZE
+    hull = scene.tool_length - length
+    size = (HULL_SIZE[0] / 2, HULL_SIZE[1] / 2, hull / 2)
+    add(tool, 'geom', 'hull', name='hull', size=size, pos=(0, 0, hull / 2))
+    for name, side in zip(FINGER_JOINTS, (-1, 1), strict=True):
+        at = (side * (STROKE + thickness / 2), 0, hull + length / 2)
+        finger = add(tool, 'body', name=name, gravcomp='1', pos=at)
+        # The position above is that of the open finger, hence `ref`.
+        way, axis = (0, STROKE), (side, 0, 0)
+        add(finger, 'joint', 'finger', name=name, axis=axis, range=way, ref=STROKE)
+        add(finger, 'geom', 'finger', name=name, size=(thickness / 2, width / 2, length / 2))
 
 
 def _block(
     world: ET.Element, scene: Scene, name: str, pose: Pose, colour: tuple[float, float, float]
 ) -> None:
     x, y, z, w = pose.orientation
-    body = ET.SubElement(
-        world,
-        'body',
-        name=block_geom(name),
-        pos=numbers(pose.position),
-        quat=numbers((w, x, y, z)),
-    )
-    ET.SubElement(body, 'freejoint', name=block_geom(name))
-    ET.SubElement(
-        body,
-        'geom',
-        name=block_geom(name),
-        type='box',
-        rgba=_rgba(colour),
-        size=numbers([scene.block_size / 2] * 3),
-        mass=str(scene.block_mass),
-        friction='1 .005 .0001',
-        condim='4',
-    )
+    named, size = block_geom(name), [scene.block_size / 2] * 3
+    body = add(world, 'body', name=named, pos=pose.position, quat=(w, x, y, z))
+    add(body, 'freejoint', name=named)
+    mass = scene.block_mass
+    add(body, 'geom', 'block', name=named, rgba=(*colour, 1.0), size=size, mass=mass)
 
 
 def _actuators(root: ET.Element, scene: Scene) -> None:
-    actuators = ET.SubElement(root, 'actuator')
+    """The servos of the joints, then what drives the tool."""
+    actuators = add(root, 'actuator')
     arm = scene.arm
     servos = zip(JOINT_NAMES, arm.gains, arm.torques, arm.limits, strict=True)
     for name, gain, torque, limits in servos:
-        ET.SubElement(
-            actuators,
-            'position',
-            name=name,
-            joint=name,
-            kp=str(gain),
-            kv=str(_SERVO_DAMPING_RATIO * gain),
-            ctrlrange=numbers(limits),
-            forcerange=numbers((-torque, torque)),
-        )
-    add_tool_control(root, actuators, scene)
+        servo = add(actuators, 'position', name=name, joint=name, ctrlrange=limits)
+        servo.set('kp', str(gain))
+        servo.set('kv', str(_SERVO_DAMPING_RATIO * gain))
+        servo.set('forcerange', numbers((-torque, torque)))
+    if scene.tool != GRIPPER:
+        add(actuators, 'adhesion', 'pad', name=SUCTION_ACTUATOR, body=PAD_GEOM)
+        return
+    left, right = FINGER_JOINTS
+    # One motor drives both fingers, as a linkage does in the real gripper.
+    equality = add(root, 'equality')
+    add(equality, 'joint', joint1=left, joint2=right, polycoef='0 1 0 0 0')
+    motor = {'name': FINGERS_ACTUATOR, 'joint': left}
+    add(actuators, 'position', 'finger', ctrlrange=(0, STROKE), **motor)
 
 
 def _look_at(eye: np.ndarray, target: np.ndarray) -> list[float]:
@@ -330,7 +246,3 @@ def _look_at(eye: np.ndarray, target: np.ndarray) -> list[float]:
     right = np.cross(ahead, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
     return [*right.tolist(), *np.cross(right, ahead).tolist()]
-
-
-def _rgba(colour: tuple[float, float, float]) -> str:
-    return numbers((*colour, 1.0))

@@ -48,7 +48,6 @@ class Effector(Protocol):
 
     def switch(self, on: bool) -> float | None:
         """Takes hold or lets go; returns the distance of fingers [m]; raises if unconfirmed."""
-        ...
 
 
 class MyCobot(Closing, Arm):

@@ -26,8 +26,7 @@ from PIL import Image, ImageDraw, ImageFont
 from safegen_ros.errors import SafegenError
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints
 from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS
-from safegen_ros.robot.description.mjcf import CAMERA, block_geom, legend, mjcf_tree
-from safegen_ros.robot.description.mjcf_tools import numbers
+from safegen_ros.robot.description.mjcf import CAMERA, add, block_geom, legend, mjcf_tree
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.sync import Closing
@@ -74,27 +73,14 @@ def _room(root: ET.Element, half: float) -> None:
     """A floor, and the legs of the table."""
     world = next(root.iter('worldbody'))
     # The extent of the table alone: the floor would make the shadows coarse.
-    ET.SubElement(root, 'statistic', center='.06 0 .1', extent=numbers([1.6 * half]))
-    ET.SubElement(
-        world,
-        'geom',
-        {'class': 'visual'},
-        type='plane',
-        size='6 6 .1',
-        pos=numbers((0, 0, -_TABLE_HEIGHT)),
-        rgba='.80 .83 .86 1',
-    )
-    at = half - 2 * _LEG
+    add(root, 'statistic', center='.06 0 .1', extent=1.6 * half)
+    down = (0, 0, -_TABLE_HEIGHT)
+    add(world, 'geom', 'visual', type='plane', size='6 6 .1', pos=down, rgba='.80 .83 .86 1')
+    at, half_height = half - 2 * _LEG, _TABLE_HEIGHT / 2
+    size, rgba = (_LEG, _LEG, half_height - 0.0125), '.42 .45 .49 1'
     for x, y in product((-at, at), repeat=2):
-        ET.SubElement(
-            world,
-            'geom',
-            {'class': 'visual'},
-            type='box',
-            size=numbers((_LEG, _LEG, _TABLE_HEIGHT / 2 - 0.0125)),
-            pos=numbers((x, y, -_TABLE_HEIGHT / 2 - 0.0125)),
-            rgba='.42 .45 .49 1',
-        )
+        pos = (x, y, -half_height - 0.0125)
+        add(world, 'geom', 'visual', type='box', size=size, pos=pos, rgba=rgba)
 
 
 def _bevelled(asset: ET.Element, name: str, size: Sequence[float]) -> None:
@@ -102,7 +88,7 @@ def _bevelled(asset: ET.Element, name: str, size: Sequence[float]) -> None:
     inner = np.array(size) - _BEVEL
     corners = np.array([*product((-1, 1), repeat=3)])
     points = corners[:, None] * (inner + _BEVEL * np.eye(3))
-    ET.SubElement(asset, 'mesh', name=name, vertex=numbers(points.ravel()))
+    add(asset, 'mesh', name=name, vertex=points.ravel())
 
 
 def _face(name: str, colour: tuple[float, float, float]) -> Image.Image:

@@ -22,13 +22,15 @@ from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair, Sample
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
 from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS, MAX_OPENING, STROKE
 from safegen_ros.robot.description.mjcf import (
+    FINGERS_ACTUATOR,
+    SUCTION_ACTUATOR,
     TABLE_GEOM,
     TIMESTEP,
+    TOOL_GEOMS,
     block_geom,
     build_mjcf,
     keep_out_geom,
 )
-from safegen_ros.robot.description.mjcf_tools import FINGERS_ACTUATOR, SUCTION_ACTUATOR, TOOL_GEOMS
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.twin.contacts import Collision, CollisionError, Contact, ContactRules
@@ -40,19 +42,15 @@ class TwinTool(Protocol):
 
     def switch(self, data: Any, on: bool) -> None:
         """Takes hold, or lets go; it acts from the next step on."""
-        ...
 
     def is_on(self, data: Any) -> bool:
         """Whether it was commanded to take hold."""
-        ...
 
     def opening(self, data: Any) -> float | None:
         """Measured distance between the fingers [m]; None of a cup."""
-        ...
 
     def open_to(self, data: Any, opening: float) -> None:
         """Sends the fingers to a distance [m], as firmware does; a cup has none."""
-        ...
 
 
 def twin_tool(model: Any, data: Any, scene: Scene) -> TwinTool:
