@@ -111,6 +111,9 @@ class Verdict:
     step_blocked: bool = False
     wishes: tuple[BrokenWish, ...] = ()
 
+    def __str__(self) -> str:
+        return f'{self.category.name}: {self.reason}'
+
     @property
     def ok(self) -> bool:
         """Whether the plan may be executed: `SUCCESS` and nothing else."""

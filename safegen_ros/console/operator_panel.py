@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _NOT_REAL = {'twin': 'TWIN', 'symbolic': 'SYMBOLIC: nothing moves', '': 'no robot'}
 """The cell that executes, so that no operator takes the real arm for its twin."""
 
-
 _LAST = 1e6  # behind every part of the page that is added later
 
 

@@ -59,10 +59,10 @@ class RehearsedMotion:
     postures: tuple[Posture, ...]
     trouble: str = ''
 
-    def at(self, seconds: float, first: int = 0) -> Posture | None:
-        """The posture of a moment [s], over and over again, from a step on; None of no motion."""
-        rest = [posture for posture in self.postures if posture.step >= first]
-        return rest[int(seconds * 25 / _KEPT_EVERY) % len(rest)] if rest else None
+    def at(self, seconds: float) -> Posture | None:
+        """The posture of a moment [s], over and over again; None of no motion."""
+        count = len(self.postures)
+        return self.postures[int(seconds * 25 / _KEPT_EVERY) % count] if count else None
 
 
 class PlanPreview(Closing):

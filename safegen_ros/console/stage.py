@@ -48,10 +48,8 @@ class View(NamedTuple):
 ASPECT = 1.0
 """Width over height of a picture with all of a view; a narrower one is taken from farther away."""
 
-CELL, REPLAY = (
-    View((0.86, 0.45, 0.48), (0.20, 0.05, 0.05)),
-    View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05)),
-)
+CELL = View((0.86, 0.45, 0.48), (0.20, 0.05, 0.05))
+REPLAY = View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05))
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
 _PHONES, _LIFT = (0.4, 0.57), 0.5

@@ -172,14 +172,8 @@ def asked(view: GoalView, progress: PlanningProgress) -> GoalView:
     )
 
 
-_ASKED = (
-    PlanningPhase.WAITING,
-    PlanningPhase.TRANSLATING,
-    PlanningPhase.GENERATING,
-    PlanningPhase.VERIFYING,
-    PlanningPhase.REHEARSING,
-    PlanningPhase.SEARCHING,
-)
+_DONE = (PlanningPhase.TRANSLATED, PlanningPhase.UNDERSTOOD, PlanningPhase.JUDGED)
+_ASKED = tuple(phase for phase in PlanningPhase if phase not in _DONE)
 """Phases of planning in which somebody is at work: each is a stage."""
 
 

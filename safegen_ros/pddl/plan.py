@@ -10,7 +10,7 @@ guessing, since a prefix of a plan is another plan.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple, TypeVar
@@ -101,6 +101,9 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
 
     def spelt(self, spelling: Mapping[str, str]) -> Plan:
         """The plan with names as a text has them (`Problem.spelling`), for who minds capitals."""
