@@ -38,7 +38,7 @@ demo: setup
 	@$(BIN)/safegen demo $${PROBLEM:+"$$PROBLEM"}
 
 # The rooms without ROS, torch and long waits. `-p quick` fails a run that imports one of them.
-QUICK := $(addprefix test/,pddl verify search planning tasks language record/test_golden.py keys) \
+QUICK := $(addprefix test/,pddl verify search planning tasks language record/test_replay.py keys) \
   test/test_docs.py test/test_golden.py test/test_house.py test/test_untrusted.py test/test_verdict.py
 # Three on two cores: many tests wait for an arm that moves in real time. A file stays whole, as many
 # share a stack.

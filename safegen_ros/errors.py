@@ -8,6 +8,7 @@ client knows from the number which part refused.
     SafegenError
       BackendError
       Canceled
+      RecordError
       RobotError
       TextError
         PddlError
@@ -239,6 +240,10 @@ class RobotError(SafegenError):
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.ROBOT_FAULT) -> None:
         super().__init__(message, code)
+
+
+class RecordError(SafegenError):
+    """A record that cannot be written or read back."""
 
 
 class UsageError(SafegenError):

@@ -36,11 +36,6 @@ def _ament_prefixes() -> Iterator[Path]:
             yield Path(prefix)
 
 
-def _own_prefixes() -> Iterator[Path]:
-    """Folders round this code that may be the prefix it was installed below, nearest first."""
-    yield from Path(__file__).resolve().parents[2:]
-
-
 def share_dir() -> Path:
     """Folder that holds `config/`, `launch/`, `models/` and `urdf/` of this very code.
 
@@ -54,8 +49,8 @@ def share_dir() -> Path:
     """
     if (_checkout() / 'config' / 'scene.yaml').is_file():
         return _checkout()
-    candidates = [prefix / 'share' / PACKAGE for prefix in (*_own_prefixes(), *_ament_prefixes())]
-    for candidate in candidates:
+    own = Path(__file__).resolve().parents[2:]  # it may be installed below any of them
+    for candidate in (prefix / 'share' / PACKAGE for prefix in (*own, *_ament_prefixes())):
         if (candidate / 'config').is_dir():
             return candidate
     raise DataNotFoundError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses from what a JSON or YAML text holds: types, ranges and choices, with the place.
+"""Dataclasses from what a JSON or YAML text holds, checked with the place, and back to JSON.
 
 Ours, since Ubuntu 24.04 has pydantic 1 only and msgspec does not name the key of a mapping.
 """
@@ -28,6 +28,8 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+
+from safegen_ros.untrusted import unhidden
 
 _T = TypeVar('_T')
 
@@ -216,6 +218,24 @@ class SchemaReader:
             if name not in value:
                 raise self.fault(place, f'field {name!r} is missing', 'add it')
         return kind(**{n: self._value(hints[n], v, _at(place, n)) for n, v in value.items()})
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it. Enumerations go by name, as their numbers say nothing to a reader.
+
+    In a text, only characters that no message may hold are written otherwise: see `unhidden`.
+    """
+    if isinstance(value, str):
+        return unhidden(value)
+    if isinstance(value, IntEnum):
+        return value.name
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return value
 
 
 @cache

@@ -45,13 +45,13 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(575, 400),
-    'source lines': Limit(114_460, 76_000),
-    'test files': Limit(273),
-    'test lines': Limit(60_076, 42_000),
+    'source files': Limit(569, 400),
+    'source lines': Limit(114_099, 76_000),
+    'test files': Limit(270),
+    'test lines': Limit(59_927, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
-    'source files over 400 lines': Limit(9),
+    'source files over 400 lines': Limit(8),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),

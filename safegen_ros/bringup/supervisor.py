@@ -27,7 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 
 from safegen_ros.bringup.process import (
     ExitCode,
@@ -45,6 +45,7 @@ from safegen_ros.child_process import describe_exit
 from safegen_ros.errors import BringupError, Canceled, SafegenError
 from safegen_ros.paths import new_log_dir
 from safegen_ros.ros.stack_state import DomainLock, StackState, current_domain, environment_defaults
+from safegen_ros.sync import Closing
 
 # The same steps as ros2 launch; each lasts until all nodes have ended or its time is over [s].
 STOP_STEPS = ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
@@ -61,7 +62,7 @@ BEAT_S = 0.25
 __all__ = ['ExitCode', 'NodeDiedError', 'NotReadyError', 'Supervisor', 'SupervisorEvent', 'up']
 
 
-class Supervisor:
+class Supervisor(Closing):
     """The nodes of one stack as one object."""
 
     def __init__(
@@ -348,12 +349,8 @@ class Supervisor:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """As `stop`."""
         self.stop()
 
     # As a command

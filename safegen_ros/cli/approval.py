@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_answer, print_error
+from safegen_ros.cli.failures import ExitStatus, print_answer, print_error
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
@@ -77,7 +77,7 @@ def _shown(pending: Any, as_json: bool) -> int:
     else:
         command = f'safegen approve {pending.digest[:MIN_DIGEST]}'
         print_error(f'nothing was approved, as there is no terminal to ask on: use {command}')
-    return EXIT_BAD_INPUT
+    return ExitStatus.BAD_INPUT
 
 
 def _say(approver: Approver, digest: str, approve: bool, reason: str = '') -> Any:

@@ -17,7 +17,7 @@ import typer
 
 from safegen_ros.cli import boxnet, household, planetarium
 from safegen_ros.cli.bench_collections import language, solve
-from safegen_ros.cli.failures import EXIT_FAILED
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.progress import stages
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.paths import runs_dir
@@ -316,7 +316,7 @@ def faults(
     for line in summary(found):
         console.print(line, highlight=False, soft_wrap=True)
     if any(run.ended == 'wrong' for run in found):
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(ExitStatus.FAILED)
 
 
 def summary(found: list[FaultRun]) -> list[str]:

@@ -13,7 +13,7 @@ import typer
 
 from safegen_ros.cli.boxnet_cell import Depth, compare, run, with_depth
 from safegen_ros.cli.dataset import Jobs, build_with, check_with, working
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.progress import given_words
 from safegen_ros.terminal import Console
 
@@ -73,7 +73,7 @@ def solve(
         print(plan_json(plan))
     console.print(f'{asked.id}: {told}', soft_wrap=True, highlight=False)
     if plan is None:
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(ExitStatus.FAILED)
     if render is not None:
         drawing(asked).draw_judged(asked, judge(asked, plan), render)
 
@@ -100,7 +100,7 @@ def verify(
     print(f'{found.verdict.category.name} ({found.finding.value}): {found.verdict.reason}')
     if render is not None:
         drawing(asked).draw_judged(asked, found, render)
-    raise typer.Exit(EXIT_OK if found.verdict.ok else EXIT_FAILED)
+    raise typer.Exit(ExitStatus.OK if found.verdict.ok else ExitStatus.FAILED)
 
 
 @app.command()

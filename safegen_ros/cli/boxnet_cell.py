@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.failures import EXIT_FAILED
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def run(
     judged = verify(asked, text)
     print(f'{judged.verdict.category.name}: {judged.verdict.reason}')
     if not judged.verdict.ok:
-        raise typer.Exit(EXIT_FAILED)
+        raise typer.Exit(ExitStatus.FAILED)
     samples = list[CellSample]()
     with BoxCell(asked, seed=seed, sample=samples.append) as cell:
         for number, step in enumerate(judged.plan, 1):
@@ -90,7 +90,7 @@ def run(
             told = 'as proved' if state == prepared.expected else 'NOT as proved'
             print(f'step {number}: {prepared.way.kind}, {prepared.way.duration:.1f} s, ends {told}')
             if state != prepared.expected:
-                raise typer.Exit(EXIT_FAILED)
+                raise typer.Exit(ExitStatus.FAILED)
     if film is not None:
         from safegen_ros.cells.pictures import write_film
 

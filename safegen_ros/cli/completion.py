@@ -10,17 +10,13 @@ from typing import Annotated
 import typer
 
 from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.goals.files import TEST_PROBLEMS
-from safegen_ros.paths import DataNotFoundError, data_path
+from safegen_ros.goals.files import TEST_PROBLEMS, problems_in
 
 
 def complete_problem(incomplete: str) -> list[str]:
     """Ids of test problems and paths of files that begin so."""
-    try:
-        ids = sorted(path.stem for path in data_path(TEST_PROBLEMS).glob('*.pddl'))
-    except DataNotFoundError:
-        ids = []
-    return [name for name in ids if name.startswith(incomplete)] + _paths(incomplete)
+    ids = [name for name in problems_in(TEST_PROBLEMS) if name.startswith(incomplete)]
+    return ids + _paths(incomplete)
 
 
 def complete_profile(incomplete: str) -> list[tuple[str, str]]:

@@ -1,9 +1,10 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""`safegen data`: builds, checks and describes datasets of problems with proved plans."""
+"""`safegen data`: datasets of problems with proved plans; `safegen train`: models of them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -325,3 +326,39 @@ def working(jobs: int | None, ray: str) -> Iterator[tuple[Workers, Notify, Conso
     chosen: AbstractContextManager[Workers] = ray_workers(ray) if ray else local_workers(jobs)
     with chosen as workers, stages(console) as notify:
         yield workers, notify, console
+
+
+train_app = typer.Typer(no_args_is_help=True)
+
+Config = Annotated[Path, typer.Option(help='recipe, such as config/train/mini.yaml')]
+Run = Annotated[Path, typer.Option(help='folder for checkpoints, metrics and the model')]
+Resume = Annotated[bool, typer.Option('--resume', help='resume from the last checkpoint there')]
+ReportTo = Annotated[
+    list[str] | None,
+    typer.Option(help='report to tensorboard, wandb or another tracker, too; may be repeated'),
+]
+
+
+@train_app.command()
+def sft(config: Config, out: Run, resume: Resume = False, report_to: ReportTo = None) -> None:
+    """Learn from the plans of a dataset."""
+    _train('sft', config, out, resume, report_to)
+
+
+@train_app.command()
+def grpo(config: Config, out: Run, resume: Resume = False, report_to: ReportTo = None) -> None:
+    """Learn from the verdicts on the model's own plans."""
+    _train('grpo', config, out, resume, report_to)
+
+
+def _train(stage: str, config: Path, out: Path, resume: bool, report_to: list[str] | None) -> None:
+    from safegen_ros.training.config import load_config
+
+    recipe = data_path(config)
+    load_config(recipe)  # a mistake is reported before imports of many seconds
+    from safegen_ros.training.run import train
+
+    model = train(recipe, out, resume, stage, report_to or ())
+    if os.environ.get('RANK', '0') == '0':  # of the processes of `accelerate launch`
+        print(f'model: {model}')
+        print(f'next: safegen eval model --model {model}, safegen up sim model:={model}')

@@ -21,7 +21,7 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -181,15 +181,15 @@ def _followed(session: RunRecorder, work: Callable[[RunRecorder], int], console:
         return work(session)
     except KeyboardInterrupt:
         if session.record.ok:  # only the stack was still to be ended, and it has been
-            return EXIT_OK
+            return ExitStatus.OK
         if not session.known:
             session.interrupted()
             console.print(_ending(session.record, 'yellow'), highlight=False, soft_wrap=True)
-        return EXIT_INTERRUPTED
+        return ExitStatus.INTERRUPTED
     except SafegenError as error:
         session.end(error.code, error.message)
         console.print(_ending(session.record, 'bold red'), highlight=False, soft_wrap=True)
-        return EXIT_FAILED
+        return ExitStatus.FAILED
     except Exception as error:
         session.end(ErrorCode.UNKNOWN, f'{type(error).__name__}: {error}')
         raise
@@ -228,7 +228,7 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
     def feedback(message: Any) -> None:
         display.feedback(message)
         if asking is not None and message.stage == GoalStage.APPROVAL:
-            display.pause()
+            display.close()
             for line in lines(message.pending):
                 display.line(f'  {escape(line)}')
             asking.ask(message.pending)
@@ -246,11 +246,11 @@ def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display:
         session.finish(result, interrupted)
     if result.error_code != ErrorCode.NONE:
         display.line(_ending(session.record, 'yellow' if interrupted else 'bold red'))
-        return EXIT_INTERRUPTED if interrupted else EXIT_FAILED
+        return ExitStatus.INTERRUPTED if interrupted else ExitStatus.FAILED
     session.look(asked.task, result.final_state)
     if asked.options.strategy.strip() != SEARCH and search_alone(session.record):
         display.line(f'[yellow]{SEARCH_ALONE}[/]')
-    return EXIT_OK if session.record.ok else EXIT_FAILED
+    return ExitStatus.OK if session.record.ok else ExitStatus.FAILED
 
 
 def search_alone(record: RunRecord) -> bool:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import threading
-from types import TracebackType
 from typing import Any
 
 from rich.live import Live
@@ -13,35 +12,23 @@ from rich.markup import escape
 from rich.spinner import Spinner
 
 from safegen_ros.cli.verdicts import print_fact
+from safegen_ros.record import events
+from safegen_ros.record import run as records
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.events import (
-    Event,
-    MeasuredEvent,
-    ObservedEvent,
-    PassedEvent,
-    PhaseEvent,
-    StepEvent,
-)
 from safegen_ros.record.present.report import steps_in_all
 from safegen_ros.record.present.telling import repeated, tell
-from safegen_ros.record.run import (
-    AnswerRecord,
-    AttemptRecord,
-    ReplanRecord,
-    RunRecord,
-    UnderstoodRecord,
-)
 from safegen_ros.stages import ExecutionPhase, GoalStage, PlanningPhase
+from safegen_ros.sync import Closing
 from safegen_ros.terminal import Console
 
 _TOLD = (
-    AnswerRecord,
+    records.AnswerRecord,
     ApprovalRecord,
-    AttemptRecord,
-    MeasuredEvent,
-    PassedEvent,
-    ReplanRecord,
-    UnderstoodRecord,
+    records.AttemptRecord,
+    events.MeasuredEvent,
+    events.PassedEvent,
+    records.ReplanRecord,
+    records.UnderstoodRecord,
 )
 """Events to print; the command prints the end of the goal."""
 
@@ -58,7 +45,7 @@ _BUSY = {
 _BAR = 40  # the longest plan with a bar of a block for each step
 
 
-class RunDisplay:
+class RunDisplay(Closing):
     """Shows the events of a run as lines, with one live line for the current work.
 
     Without a terminal the live line is left out, so that a log holds only what happened.
@@ -75,32 +62,26 @@ class RunDisplay:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.stop()
-
-    def show(self, event: Event, record: RunRecord) -> None:
+    def show(self, event: events.Event, record: records.RunRecord) -> None:
         """Shows an event that the record has, so that a killed client loses nothing it showed."""
         with self._lock:
             if isinstance(event, _TOLD):
-                short = isinstance(event, AttemptRecord) and repeated(event, record.attempts)
+                short = isinstance(event, records.AttemptRecord) and repeated(
+                    event, record.attempts
+                )
                 print_fact(self._console, short or tell(event, cell=record.cell))
-            if isinstance(event, ReplanRecord):
+            if isinstance(event, records.ReplanRecord):
                 self._executing = False
                 self.busy('replanning the remaining task')
-            elif isinstance(event, PhaseEvent):
+            elif isinstance(event, events.PhaseEvent):
                 self._phase(event, record)
-            elif isinstance(event, StepEvent):
+            elif isinstance(event, events.StepEvent):
                 self._executing = True
                 self.busy(f'{event.index} done, now {escape(event.step)}')
-            elif isinstance(event, ObservedEvent):
+            elif isinstance(event, events.ObservedEvent):
                 self._observed(event, record)
 
-    def _phase(self, event: PhaseEvent, record: RunRecord) -> None:
+    def _phase(self, event: events.PhaseEvent, record: records.RunRecord) -> None:
         self._executing = True
         fact = tell(event)
         told = event.phase in (ExecutionPhase.REHEARSING, ExecutionPhase.PREPARING)
@@ -109,7 +90,7 @@ class RunDisplay:
         if fact is not None:
             self.busy(escape(fact.text))
 
-    def _observed(self, event: ObservedEvent, record: RunRecord) -> None:
+    def _observed(self, event: events.ObservedEvent, record: records.RunRecord) -> None:
         fact = tell(event)
         if event.look:
             print_fact(self._console, fact)
@@ -146,8 +127,8 @@ class RunDisplay:
         told = busy.format(detail=progress.detail, source=progress.source, attempt=attempt)
         self.busy(escape(told))
 
-    def pause(self) -> None:
-        """Takes the live line away for good, as the terminal is needed for a question."""
+    def close(self) -> None:
+        """Takes the live line away for good, also where the terminal is needed for a question."""
         self._live.stop()
 
     def busy(self, text: str) -> None:

@@ -17,7 +17,7 @@ import typer
 from safegen_ros.bringup.table import argument_values, node_specs, parameters
 from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
 from safegen_ros.cli.completion import ProfileArguments, complete_profile
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.paths import data_path
 from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.ros.stack_state import environment_defaults
@@ -81,7 +81,7 @@ def doctor(
         print(json.dumps(to_json(findings), indent=2))
     else:
         show(findings, Console())
-    raise typer.Exit(EXIT_OK if healthy(findings) else EXIT_FAILED)
+    raise typer.Exit(ExitStatus.OK if healthy(findings) else ExitStatus.FAILED)
 
 
 def _ros() -> str:

@@ -15,7 +15,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK, JsonOnly, Verbose, guarded, teller
+from safegen_ros.cli.failures import ExitStatus, JsonOnly, Verbose, guarded, teller
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def list_(
             print(json.dumps({'domains': [_values(kit) for kit in chosen]}))
         else:
             _print_domains(chosen)
-        return EXIT_OK
+        return ExitStatus.OK
 
     raise typer.Exit(guarded(whole, teller(as_json), verbose))
 
@@ -97,7 +97,7 @@ def new(
             )
             print(f'export {SEARCH_PATH}={listed}')
         print(f'safegen domain check {name}')
-        return EXIT_OK
+        return ExitStatus.OK
 
     raise typer.Exit(guarded(whole, teller(False), verbose))
 
@@ -137,7 +137,7 @@ def check(
             for each in names:
                 _print_findings(each, found[each], problems)
         failed = any(not finding.note for each in names for finding in found[each])
-        return EXIT_FAILED if failed else EXIT_OK
+        return ExitStatus.FAILED if failed else ExitStatus.OK
 
     raise typer.Exit(guarded(whole, teller(as_json), verbose))
 
@@ -161,7 +161,7 @@ def _check_file(path: Path, as_json: bool) -> int:
             f'{domain.name}: can be read ({len(domain.actions)} actions, '
             f'{len(domain.predicates)} predicates, {len(domain.types)} types)'
         )
-    return EXIT_OK
+    return ExitStatus.OK
 
 
 def _kits(name: str | None) -> list[DomainKit]:

@@ -50,6 +50,7 @@ Stage = Annotated[
 ]
 Data = Annotated[Path, typer.Option(help='folder of a dataset; build one from another seed')]
 Split = Annotated[str, typer.Option(help='test, test_family or test_renamed')]
+Domains = Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')]
 Form = Annotated[str, typer.Option('--format', help='pddl, json or english')]
 Seed = Annotated[int, typer.Option(min=0, help='seed of sampling and drawn problems')]
 Most = Annotated[int, typer.Option(min=0, help='maximum number of problems per domain (0: all)')]
@@ -79,7 +80,7 @@ def model(
     model: AnyModel = MODEL,
     data: Data = Path(BENCH),
     split: Split = 'test',
-    domain: Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')] = None,
+    domain: Domains = None,
     form: Form = 'pddl',
     problems: Most = 0,
     seed: Seed = 0,
@@ -143,7 +144,18 @@ class Given:
 
     def stages(self, options: StudyOptions) -> Iterator[Subject]:
         """The models of the stages, each loaded when it is its turn."""
-        return _stages(self.values['model'], self.values['stage'], options)
+        from safegen_ros.benchmarks.subjects import load_stages, load_subject
+
+        given = {}
+        for text in self.values['stage'] or ():
+            name, separator, folder = text.partition('=')
+            if not separator:
+                raise typer.BadParameter(f'{text!r} is not a stage: write NAME=FOLDER')
+            given[name] = data_path(folder)
+        # With all stages given, the folder of the last one need not be a model of ours.
+        folders = load_stages(Path(self.values['model']) if given else self.folder, given)
+        for name in folders:
+            yield load_subject(folders[name], options.device, name)
 
 
 @dataclass(frozen=True)
@@ -239,7 +251,6 @@ _MOST = {'problems': (Most, 0)}
 _SEED = {'seed': (Seed, 0)}
 _RUN = {'max_new_tokens': (Tokens, _TOKENS), 'device': (Device, 'auto'), 'out': (Out, RESULTS)}
 _SHOTS = {**_MOST, **_SEED, 'batch': (Batch, _BATCH), **_RUN}
-_DOMAINS = Annotated[list[str] | None, typer.Option(help='only this domain (repeatable)')]
 _OF_EACH_SIZE = Annotated[int, typer.Option(min=1, help='problems per size')]
 _RANDOM = Annotated[int, typer.Option(min=1, help='random problems per strategy')]
 _UNTRAINED = Annotated[
@@ -284,7 +295,7 @@ STUDIES: dict[str, StudyVerb] = {
     'larger': StudyVerb(
         'Larger problems than those of training, such as 7 to 30 blocks, with each planner alone.',
         {
-            **_MODEL, **_DATA, 'count': (_OF_EACH_SIZE, 25), 'domain': (_DOMAINS, None), **_LOOP,
+            **_MODEL, **_DATA, 'count': (_OF_EACH_SIZE, 25), 'domain': (Domains, None), **_LOOP,
             **_SEED, 'batch': (Batch, _BATCH), **_RUN,
         },
         _larger, ('model', 'beam', 'hierarchy', 'search'),
@@ -374,19 +385,3 @@ def _show(ctx: typer.Context, measure: Callable[[Notify], ComparisonTable]) -> N
         console.print("no plot, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")
     if comparison.failed:
         raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)
-
-
-def _stages(model: str, stages: list[str] | None, options: StudyOptions) -> Iterator[Subject]:
-    """The models of the stages, each loaded when it is its turn."""
-    from safegen_ros.benchmarks.subjects import load_stages, load_subject
-
-    given = {}
-    for text in stages or ():
-        name, separator, folder = text.partition('=')
-        if not separator:
-            raise typer.BadParameter(f'{text!r} is not a stage: write NAME=FOLDER')
-        given[name] = data_path(folder)
-    # With all stages given, the folder of the last one need not be a model of ours.
-    folders = load_stages(Path(model) if given else folder_of(model), given)
-    for name in folders:
-        yield load_subject(folders[name], options.device, name)

@@ -10,19 +10,24 @@ import select
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from enum import IntEnum
 from typing import Annotated, Any
 
 import typer
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError, UsageError
 
-# `safegen up` has its own (processes.events.ExitCode).
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_INTERNAL = 3
-EXIT_INTERRUPTED = 130
-EXIT_PIPE = 141  # as of a program that SIGPIPE ends
+
+class ExitStatus(IntEnum):
+    """How a verb ends; `safegen up` has its own (`ExitCode`)."""
+
+    OK = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    INTERNAL = 3
+    INTERRUPTED = 130
+    PIPE = 141  # as of a program that SIGPIPE ends
+
 
 Verbose = Annotated[
     bool, typer.Option('--verbose', help='print the traceback of an internal error')
@@ -60,21 +65,21 @@ def guarded(work: Callable[[], int], tell: Callable[[Exception, str], None], ver
         verbose: whether the traceback of an internal error is printed, to standard error.
 
     Returns:
-        The exit status: `EXIT_BAD_INPUT` for an error of the input, and `EXIT_INTERNAL` for
-        whatever else ended the body.
+        The exit status: `BAD_INPUT` for an error of the input, and `INTERNAL` for whatever else
+        ended the body.
     """
     try:
         return work()
     except SafegenError as error:
         tell(error, error.message)
-        return EXIT_BAD_INPUT if is_bad_input(error) else EXIT_INTERNAL
+        return ExitStatus.BAD_INPUT if is_bad_input(error) else ExitStatus.INTERNAL
     except Exception as error:
         if isinstance(error, BrokenPipeError) and reader_has_gone():
             raise
         if verbose:
             traceback.print_exc()
         tell(error, _internal(error))
-        return EXIT_INTERNAL
+        return ExitStatus.INTERNAL
 
 
 def teller(
@@ -117,7 +122,7 @@ def print_answer(success: bool, message: str, as_json: bool) -> int:
     else:
         print_error(message)
     sys.stdout.flush()
-    return EXIT_OK if success else EXIT_FAILED
+    return ExitStatus.OK if success else ExitStatus.FAILED
 
 
 def _internal(error: Exception) -> str:

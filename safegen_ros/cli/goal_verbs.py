@@ -17,7 +17,7 @@ import typer
 from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.table import argument_values, profile_of
 from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, print_error
+from safegen_ros.cli.failures import ExitStatus, print_error
 from safegen_ros.cli.operate import Namespace, require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
@@ -269,7 +269,7 @@ def up(
         profile_of(profile)  # a misspelling is said also where ROS is not installed
     except BringupError as error:
         print_error(error.message)
-        raise typer.Exit(EXIT_BAD_INPUT) from None
+        raise typer.Exit(ExitStatus.BAD_INPUT) from None
     values = {'console': 'true'} if console else {}
     if console and profile == 'sim':
         values['real_time_factor'] = '1'

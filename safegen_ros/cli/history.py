@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK, print_error
+from safegen_ros.cli.failures import ExitStatus, print_error
 from safegen_ros.cli.show import record_state
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import runs_dir
@@ -140,7 +140,7 @@ def list_kept(limit: int, wanted: Filter, as_json: bool) -> int:
         broken = [values for values in rows if values['result'] == UNREADABLE]
         for values in broken:
             print_error(values['message'])
-    return EXIT_BAD_INPUT if broken else EXIT_OK
+    return ExitStatus.BAD_INPUT if broken else ExitStatus.OK
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

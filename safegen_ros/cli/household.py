@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.progress import stages
 from safegen_ros.terminal import Console
 
@@ -128,7 +128,7 @@ def run(
         with writing(out):
             out.write_text(json.dumps(played.as_dict(), indent=1) + '\n', encoding='utf-8')
     _print(played)
-    raise typer.Exit(EXIT_OK if played.episode.score.success else EXIT_FAILED)
+    raise typer.Exit(ExitStatus.OK if played.episode.score.success else ExitStatus.FAILED)
 
 
 @app.command()

@@ -14,16 +14,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.completion import complete_problem
-from safegen_ros.cli.failures import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    EXIT_OK,
-    AnyName,
-    JsonOnly,
-    Verbose,
-    guarded,
-    teller,
-)
+from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, teller
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.lint.findings import LEVELS
@@ -72,8 +63,8 @@ def lint(
             told = [f'{counts[name]} {name}{"s" * (counts[name] != 1)}' for name in LEVELS]
             print(', '.join(each for each in told if each[0] != '0') or 'nothing found')
         if counts['error']:
-            return EXIT_BAD_INPUT
-        return EXIT_FAILED if counts['warning'] else EXIT_OK
+            return ExitStatus.BAD_INPUT
+        return ExitStatus.FAILED if counts['warning'] else ExitStatus.OK
 
     tell = teller(as_json, {'findings': [], **_counts({})}, 'failures')
     raise typer.Exit(guarded(whole, tell, verbose))

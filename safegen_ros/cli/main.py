@@ -16,10 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from safegen_ros import __version__
 from safegen_ros.cli.failures import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    EXIT_PIPE,
+    ExitStatus,
     drop_output,
     is_bad_input,
     print_error,
@@ -71,13 +68,13 @@ VERBS = {
         RUN,
     ),
     'reset': VerbSpec('operate:reset', 'Accept goals again after a stop. Nothing moves.', RUN),
-    'console': VerbSpec('console:console', 'Serve the operator console in a browser.', RUN),
+    'console': VerbSpec('operate:console', 'Serve the operator console in a browser.', RUN),
     'runs': VerbSpec('kept_runs:app', 'List, show, replay and share recorded runs.', RECORDS),
     'arm': VerbSpec('arm:app', 'Calibrate, emulate and prepare an arm.', ROBOT),
-    'security': VerbSpec('security:app', 'Keys, signed commands and the SROS2 policy.', ROBOT),
+    'security': VerbSpec('operate:security', 'Keys, signed commands and the SROS2 policy.', ROBOT),
     'domain': VerbSpec('domains:app', 'List, start and check PDDL domains.', EXTEND),
     'data': VerbSpec('dataset:app', 'Build problems with rules and proved plans.', LEARN),
-    'train': VerbSpec('learning:train_app', 'Train a model: SFT, then GRPO.', LEARN),
+    'train': VerbSpec('dataset:train_app', 'Train a model: SFT, then GRPO.', LEARN),
     'eval': VerbSpec(
         'figure6:app',  # that of `evaluation`, to which it adds one
         'Measure models on new problems, compared with the paper.',
@@ -201,10 +198,10 @@ class _Verbs(TyperGroup):
             if not reader_has_gone():
                 raise
             drop_output()
-            raise typer.Exit(EXIT_PIPE) from None
+            raise typer.Exit(ExitStatus.PIPE) from None
         except KeyboardInterrupt:
             print('interrupted', file=sys.stderr)
-            raise typer.Exit(EXIT_INTERRUPTED) from None
+            raise typer.Exit(ExitStatus.INTERRUPTED) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command of the words or old names; an error lists names like an unknown one."""
@@ -278,7 +275,7 @@ def main() -> None:
         app()
     except SafegenError as error:
         print_error(error.message)
-        sys.exit(EXIT_BAD_INPUT if is_bad_input(error) else EXIT_FAILED)
+        sys.exit(ExitStatus.BAD_INPUT if is_bad_input(error) else ExitStatus.FAILED)
     except ModuleNotFoundError as error:
         if (error.name or '').split('.')[0] not in _PARTS:
             raise
@@ -286,7 +283,7 @@ def main() -> None:
             f"{error.name} is not installed here: run 'make setup' in the repository and "
             'use .venv/bin/safegen, or source a ROS 2 installation that has it'
         )
-        sys.exit(EXIT_FAILED)
+        sys.exit(ExitStatus.FAILED)
 
 
 @app.callback(invoke_without_command=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safegen_ros.cli.dataset import Jobs, build_with, check_with
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.progress import stages
 from safegen_ros.paths import data_path
 from safegen_ros.terminal import Console
@@ -284,7 +284,7 @@ def explain_command(
         console.print(f'with types tolerated: {told["finding_tolerant"]}', soft_wrap=True)
     for line in told['explanation']:
         console.print(f'- {line}', soft_wrap=True, markup=False, highlight=False)
-    raise typer.Exit(EXIT_OK if assessed.enforced.correct else EXIT_FAILED)
+    raise typer.Exit(ExitStatus.OK if assessed.enforced.correct else ExitStatus.FAILED)
 
 
 def _compat(name: str) -> Compat:

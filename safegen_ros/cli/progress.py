@@ -26,28 +26,29 @@ LINE_EVERY_S = 30.0
 """Least time between two lines about one stage in a log [s]."""
 
 
-def bars(console: Console) -> Progress:
-    """Bars that leave nothing behind."""
-    return Progress(
-        TextColumn('{task.description}'),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
-
-
 @contextmanager
 def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
     """News of a stage: how much of it is done, and of how much.
 
-    Without a terminal, the log of a run of hours still shows that it goes on.
+    A terminal gets bars that leave nothing behind. Without one, the log of a run of hours still
+    shows that it goes on: a line for each stage once in `LINE_EVERY_S`.
     """
     if not console.is_terminal:
-        yield _Lines(console)
+        printed: dict[str, float] = {}
+
+        def line(stage: str, done: int, total: int) -> None:
+            now = time.monotonic()
+            # The first word about a stage only starts its clock: what is short needs no line.
+            if now - printed.setdefault(stage, now) >= LINE_EVERY_S:
+                printed[stage] = now
+                console.print(f'{stage}: {done} of {total}', highlight=False, soft_wrap=True)
+
+        yield line
         return
-    with bars(console) as progress:
+    columns = (
+        TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
         known: dict[str, TaskID] = {}
 
         def notify(stage: str, done: int, total: int) -> None:
@@ -56,21 +57,6 @@ def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
             progress.update(known[stage], completed=done, total=total)
 
         yield notify
-
-
-class _Lines:
-    """Prints a line for each stage once in `LINE_EVERY_S`."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._printed: dict[str, float] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        # The first word about a stage only starts its clock: what is short needs no line.
-        if now - self._printed.setdefault(stage, now) >= LINE_EVERY_S:
-            self._printed[stage] = now
-            self._console.print(f'{stage}: {done} of {total}', highlight=False, soft_wrap=True)
 
 
 def given_words(context: typer.Context) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.show import named_run, record_state
 from safegen_ros.errors import SafegenError, UsageError
 from safegen_ros.record.replay import (
@@ -60,7 +60,7 @@ def _replayed(kept: KeptRun, execute: bool, scene: Path | None, as_json: bool) -
         for line in _told(verdicts, done, skipped, record.cell):
             say(line)
         say('[green]all is as it was recorded[/]' if same else '[bold red]NOT AS RECORDED[/]')
-    return EXIT_OK if same and signed else EXIT_FAILED
+    return ExitStatus.OK if same and signed else ExitStatus.FAILED
 
 
 def _told(

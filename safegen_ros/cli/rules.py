@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.failures import (
-    EXIT_FAILED,
-    EXIT_OK,
-    AnyName,
-    JsonOnly,
-    Verbose,
-    guarded,
-    teller,
-)
+from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, teller
 from safegen_ros.errors import ErrorCode, SafegenError, TextError
 from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, read_task
 
@@ -93,7 +85,7 @@ def rules(
                     offered.extend(rule_examples(task.problem))
                 raise
             tell(error, error.message)
-            return EXIT_FAILED
+            return ExitStatus.FAILED
         if out is not None:
             try:
                 out.write_text(merged.problem_text, encoding='utf-8')
@@ -109,7 +101,7 @@ def rules(
             print(found.shown())
             if out is None:
                 print('not written: --out FILE writes the problem with these rules')
-        return EXIT_OK
+        return ExitStatus.OK
 
     tell = teller(as_json, {'readings': [], 'idle': []})
     status = guarded(whole, tell, verbose)

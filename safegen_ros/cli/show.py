@@ -12,21 +12,21 @@ from typing import Any
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.verdicts import print_fact, print_folded, show_verdict
-from safegen_ros.errors import SafegenError, UsageError
+from safegen_ros.errors import RecordError, SafegenError, UsageError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.chain import signature_words
 from safegen_ros.record.events import MeasuredEvent
 from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of, recorded_task
 from safegen_ros.record.journal import JOURNAL, JournalEntry
-from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present.compare import compare_runs
 from safegen_ros.record.present.report import step_rows, summary
 from safegen_ros.record.present.telling import tell
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import KeptRun, load_run, read_event
+from safegen_ros.schema import plain
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console
 
@@ -48,7 +48,7 @@ def show_run(name: str, as_json: bool, events: bool) -> int:
         print(json.dumps(run_json(folder, kept)))
     else:
         print_run(Console(), folder, kept, events)
-    return EXIT_OK if record_state(kept)[0] else EXIT_FAILED
+    return ExitStatus.OK if record_state(kept)[0] else ExitStatus.FAILED
 
 
 def when_kept(as_json: bool) -> Callable[[Path], None]:
@@ -170,7 +170,7 @@ def show_two(name: str, other: str, as_json: bool) -> int:
     names = [left.record.run_id, right.record.run_id]
     if as_json:
         print(json.dumps({'runs': names, 'different': rows}))
-        return EXIT_OK
+        return ExitStatus.OK
     say = partial(Console().print, highlight=False, soft_wrap=True)
     say(f'[bold]- {names[0]}[/]\n[bold]+ {names[1]}[/]')
     for what, one, another in rows:
@@ -179,4 +179,4 @@ def show_two(name: str, other: str, as_json: bool) -> int:
             say(f'  {mark} {escape(" ".join(text.split()) or "nothing")}')
     if not rows:
         say('nothing is different')
-    return EXIT_OK
+    return ExitStatus.OK

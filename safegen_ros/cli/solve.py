@@ -13,15 +13,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from safegen_ros.cli.completion import complete_problem
-from safegen_ros.cli.failures import (
-    EXIT_FAILED,
-    EXIT_OK,
-    AnyName,
-    JsonOnly,
-    Verbose,
-    guarded,
-    teller,
-)
+from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, teller
 from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.goals.files import DomainFile, ReadAs, read_task
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
@@ -92,14 +84,14 @@ def solve(
         except (Unsolvable, SearchLimit) as error:
             status = UNSOLVABLE if isinstance(error, Unsolvable) else LIMIT
             teller(as_json, _values(status))(error, f'{status}: {error.message}')
-            return EXIT_FAILED
+            return ExitStatus.FAILED
         ranking, wishes = rank(task.problem, found.plan), task.verify(found.plan).wishes
         found = replace(found, plan=found.plan.spelt(task.problem.spelling))
         if as_json:
             print(json.dumps(_values(SOLVED, found, ranking, wishes)))
         else:
             print(plan_text(found, ranking, wishes))
-        return EXIT_OK
+        return ExitStatus.OK
 
     raise typer.Exit(guarded(whole, teller(as_json, _values(ERROR)), verbose))
 

@@ -19,7 +19,7 @@ from builtin_interfaces.msg import Time
 from rclpy.qos import qos_profile_action_status_default
 
 from safegen_msgs.msg import PendingPlan
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
@@ -133,10 +133,10 @@ class StackStatus:
 
 
 def show_status(namespace: str, as_json: bool) -> int:
-    """Prints how a stack stands; returns `EXIT_FAILED` unless every node is active."""
+    """Prints how a stack stands; returns `ExitStatus.FAILED` unless every node is active."""
     status = stack_status(absolute_namespace(namespace))
     print(json.dumps({**asdict(status), 'up': status.up}) if as_json else _text(status))
-    return EXIT_OK if status.up else EXIT_FAILED
+    return ExitStatus.OK if status.up else ExitStatus.FAILED
 
 
 def stack_status(namespace: str) -> StackStatus:

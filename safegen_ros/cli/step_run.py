@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rich.markup import escape
 
-from safegen_ros.cli.failures import EXIT_FAILED, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.request import CellChoice
@@ -22,29 +22,12 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Level
-from safegen_ros.record.events import (
-    EndEvent,
-    FilesEvent,
-    MeasuredEvent,
-    ObservedEvent,
-    ResultEvent,
-    StackEvent,
-    StepEvent,
-)
+from safegen_ros.record import events
+from safegen_ros.record import run as records
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.present.report import write_report
 from safegen_ros.record.present.telling import tell
-from safegen_ros.record.run import (
-    TWIN,
-    ArtefactRecord,
-    AttemptRecord,
-    GoalRecord,
-    ModelRecord,
-    RunRecord,
-    source_commit,
-    versions,
-)
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import Cell
@@ -92,7 +75,7 @@ class StepRun:
         self._line(f'task: {task.name}; cell: {cell.text}')
 
     @property
-    def _record(self) -> RunRecord:
+    def _record(self) -> records.RunRecord:
         return self._log.record
 
     def work(
@@ -111,10 +94,10 @@ class StepRun:
             strategy: the planners to try, as of `level_names`.
         """
         search = SEARCH in level_names(strategy)
-        asked = ModelRecord(
+        asked = records.ModelRecord(
             name, _TRIES, sampling.temperature, sampling.top_p, sampling.seed, search
         )
-        self._log.note(StackEvent(asked, self._record.cell))
+        self._log.note(events.StackEvent(asked, self._record.cell))
 
         def levels(rest: Problem) -> Sequence[Level]:
             def searched(left: float, stop: Callable[[], bool]) -> Plan:
@@ -142,12 +125,12 @@ class StepRun:
             code, message = error.code, error.message
         finally:
             self._keep(code, '' if code is ErrorCode.NONE else message)
-        return EXIT_OK if self._record.ok else EXIT_FAILED
+        return ExitStatus.OK if self._record.ok else ExitStatus.FAILED
 
     def _attempt(self, attempt: Attempt) -> None:
         verdict, plan = attempt.verdict, tuple(map(str, attempt.plan.steps))
         taken = len(self._record.steps)
-        attempted = AttemptRecord(
+        attempted = records.AttemptRecord(
             attempt.number, attempt.source, attempt.text, plan, verdict, attempt.seconds, taken
         )
         self._log.note(attempted)
@@ -161,12 +144,12 @@ class StepRun:
         if done != self._observed_steps:
             self._observed_steps = done
             facts = tuple(atom_text(atom) for atom in sorted(state))
-            self._log.note(ObservedEvent(done, self._seconds(), facts))
+            self._log.note(events.ObservedEvent(done, self._seconds(), facts))
 
     def _acting(self, taken: Step, plan: Plan, source: str) -> None:
         """Writes a step down before it is taken, with the proof that it is taken for."""
         number, left = len(self._record.steps), len(plan) - 1
-        self._log.note(StepEvent(number, str(taken), self._seconds(), source))
+        self._log.note(events.StepEvent(number, str(taken), self._seconds(), source))
         self._line(f'  {number + 1:>3} {taken}  proved, with {left} more to the goal')
 
     def _ended(self, outcome: StepwiseOutcome) -> None:
@@ -175,11 +158,13 @@ class StepRun:
             self._look(len(outcome.steps), state)
         record = self._record
         self._log.note(
-            ResultEvent(record.plan, record.plan_source, outcome.verdict, len(outcome.steps))
+            events.ResultEvent(record.plan, record.plan_source, outcome.verdict, len(outcome.steps))
         )
         held = () if state is None else conjuncts(self._task.problem, state)
         reached = None if state is None else all(holds for _, holds in held)
-        measured = MeasuredEvent(reached, tuple(GoalRecord(text, holds) for text, holds in held))
+        measured = events.MeasuredEvent(
+            reached, tuple(records.GoalRecord(text, holds) for text, holds in held)
+        )
         self._log.note(measured)
         print_fact(self._console, tell(measured, cell=record.cell))
         if outcome.differences:
@@ -190,12 +175,15 @@ class StepRun:
     def _keep(self, code: ErrorCode, message: str) -> None:
         """Writes the end down, and says where everything is."""
         with self._log:
-            self._log.note(EndEvent(code, message))
+            self._log.note(events.EndEvent(code, message))
             if code is not ErrorCode.NONE:
                 self._line(f'{code.name}: {message}')
-            made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
-            journal = ArtefactRecord('journal', JOURNAL)
-            self._log.note(FilesEvent({'whole run': self._seconds()}, made_by, (journal,)))
+            made_by = {
+                **records.versions(),
+                'commit': records.source_commit(share_dir()) or 'unknown',
+            }
+            journal = records.ArtefactRecord('journal', JOURNAL)
+            self._log.note(events.FilesEvent({'whole run': self._seconds()}, made_by, (journal,)))
         self._line(f'record: {write_report(self._record, self.folder)}')
 
     def _seconds(self) -> float:
@@ -207,7 +195,7 @@ class StepRun:
 
 @contextmanager
 def _cell(problem: Problem, kind: str) -> Iterator[Cell]:
-    if kind == TWIN:
+    if kind == records.TWIN:
         with simulated_cell(load_scene()) as twin:
             yield twin
     else:

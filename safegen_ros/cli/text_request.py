@@ -5,25 +5,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.goal_options import Options
 from safegen_ros.goals.files import find_problem, read_text
 from safegen_ros.pddl.text_files import pddl_kind
-from safegen_ros.record.approval import shown_request
-from safegen_ros.tasks.pddl3.formats import FORMATS, WORDS
-
-if TYPE_CHECKING:
-    from safegen_msgs.action import PlanTask
-    from safegen_ros.cli.display import RunDisplay
-    from safegen_ros.client import Client, Goal, Options
-    from safegen_ros.goals.request import GoalRequest
+from safegen_ros.tasks.pddl3.formats import FORMATS
 
 Words = Annotated[
     bool,
@@ -52,8 +44,6 @@ Yes = Annotated[
         'reading in doubt is refused',
     ),
 ]
-
-_MEANT = ('Is this what is meant?', 'Is this what is meant, in spite of the doubts?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,73 +97,3 @@ def is_request(text: str) -> bool:
     """Whether a text can only be meant as a request: with blanks, and not the name of a file."""
     named = Path(text).suffix.lower() in {each.suffix for each in FORMATS.values()}
     return len(text.split()) > 1 and not named and not os.path.exists(text)
-
-
-def understood(
-    client: Client, spoken: TextRequest, options: Options, display: RunDisplay, yes: bool
-) -> tuple[GoalRequest | None, Any]:
-    """Has a stack read a request, and the reading accepted by a person or by its digest.
-
-    The user is asked on a terminal. Without one, and without a digest, the goal asks for approval:
-    its plan waits for an operator, who sees what the request was read as. A reading in doubt is
-    refused then.
-
-    Args:
-        options: of the goal that will be sent for it; `accept_reading` is the digest.
-        display: shows the problem in canonical words and in PDDL.
-        yes: whether the user is not asked here.
-
-    Returns:
-        The problem to send instead of the words, exactly as shown; None where there is
-        none, or the user did not agree. And the `PlanTask.Result` that says why.
-
-    Raises:
-        SafegenError: the request cannot be read, or there is no answer.
-    """
-    from safegen_ros.goals.recorder import planned
-    from safegen_ros.goals.request import IN_WORDS, GoalRequest, TranslatedRequest
-    from safegen_ros.tasks.planetarium.request import read_request
-
-    given = (spoken.text, spoken.domain, spoken.constraints, spoken.start)
-    domain = read_request(*given).domain_text
-    asked = replace(spoken.options(options), translate_only=True)
-
-    def start() -> Goal[PlanTask.Result]:
-        return client.start_plan(
-            spoken.text, spoken.domain, asked, lambda told: display.planning(told.progress), WORDS
-        )
-
-    result, events = planned(client, start, display.show)
-    display.pause()
-    if result.error_code != ErrorCode.NONE:
-        code = ErrorCode(result.error_code).name
-        display.line(f'[bold red]{code}[/] {escape(result.error_msg)}')
-        return None, result
-    accepted = options.accept_reading
-    if accepted not in ('', result.reading_digest):
-        display.line(
-            '[bold red]READING_NOT_ACCEPTED[/] this reading is not the accepted one, '
-            f'{escape(accepted)}: nothing was planned, and nothing moved'
-        )
-        return None, result
-    asks = not (accepted or yes) and sys.stdin.isatty()
-    for doubt in result.question.splitlines():
-        display.line(f'[bold red]in doubt[/] {escape(doubt)}')
-    if result.question and not (accepted or asks):
-        display.line(
-            '[bold red]READING_NOT_ACCEPTED[/] nothing was planned: run it on a terminal without '
-            f'--yes, or let a person accept it (--accept-reading {result.reading_digest})'
-        )
-        return None, result
-    # The reading itself is sent; an operator sees the request beside it.
-    options = replace(
-        options, accept_reading='', request=shown_request(spoken.text, result.question)
-    )
-    if not (accepted or asks):
-        display.line('not confirmed here: the plan waits for an operator')
-        options = replace(options, approval=True)
-    elif asks and not typer.confirm(_MEANT[bool(result.question)], err=True):
-        display.line('nothing was planned, and nothing moved: say it in other words')
-        return None, result
-    task, translated = TranslatedRequest.of(spoken.text, domain, asked, result, events)
-    return GoalRequest(Path(IN_WORDS), task, domain, options, spoken=translated), result

@@ -16,9 +16,8 @@ import typer
 
 from safegen_ros.cli.completion import complete_problem
 from safegen_ros.cli.failures import (
-    EXIT_FAILED,
-    EXIT_OK,
     AnyName,
+    ExitStatus,
     Verbose,
     error_values,
     guarded,
@@ -259,7 +258,7 @@ def verify(
             _print_json(name, found, [] if found.error is None else error_values(found.error))
         else:
             _print_text(console, name if len(plans) > 1 else '', found)
-        return EXIT_OK if found.verdict.ok else EXIT_FAILED
+        return ExitStatus.OK if found.verdict.ok else ExitStatus.FAILED
 
     def failed(names: Sequence[str], error: Exception, message: str) -> None:
         if not as_json:

@@ -13,26 +13,35 @@ the token too, once in the address, then in a cookie.
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import hmac
+import io
 import ipaddress
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from safegen_ros.console.inbound import MAX_MESSAGE, Inbound
-from safegen_ros.console.viser_workarounds import page_scripts, served_through
+from safegen_ros.console.viser_workarounds import (
+    page_scripts,
+    served_through,
+    show_at_once,
+    wake_in_its_thread,
+)
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.text_files import read_text
+
+if TYPE_CHECKING:
+    import viser
 
 LOOPBACK = '127.0.0.1'
 """Where the console is served unless another address is asked for."""
@@ -157,14 +166,21 @@ def read_token(path: Path) -> str:
     return text
 
 
-@contextmanager
-def guarded(gate: Gate, inbound: Inbound) -> Iterator[None]:
-    """Puts the gate and the filter of messages before each server of viser made in this context.
+def serve(gate: Gate, port: int) -> viser.ViserServer:
+    """A server of viser behind the gate, which has begun.
+
+    Args:
+        gate: who is let in, and at which address it is served.
+        port: 0 for any that is free.
 
     Raises:
-        SafegenError: at the end, when no server has taken it: this viser is not the one we know,
-            and nothing may be served.
+        SafegenError: the port is taken, or this viser cannot be guarded.
     """
+    import viser
+
+    show_at_once()
+    wake_in_its_thread()
+    inbound = Inbound()
     taken = []
 
     def guard(handler: Any, process_request: Callable[..., Any]) -> dict[str, Any]:
@@ -175,10 +191,21 @@ def guarded(gate: Gate, inbound: Inbound) -> Iterator[None]:
             'max_size': MAX_MESSAGE,
         }
 
-    with served_through(guard):
-        yield
+    with contextlib.redirect_stdout(io.StringIO()), served_through(guard):
+        server = viser.ViserServer(
+            host=gate.host, port=port, label='safegen console', verbose=False
+        )
     if not taken:
+        server.stop()
         raise SafegenError('this version of viser cannot be guarded: install viser 1.1')
+    if port and server.get_port() != port:
+        server.stop()
+        raise SafegenError(
+            f'port {port} of {gate.host} is taken: end what is there, or name another one with '
+            '--port'
+        )
+    inbound.guis = lambda: [server.gui, *(each.gui for each in server.get_clients().values())]
+    return server
 
 
 def _door(gate: Gate, inner: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.goals.files import TEST_PROBLEMS, problems_in
 from safegen_ros.language.additions import with_rules
+from safegen_ros.language.english import constraint_sentence
 from safegen_ros.language.reading import AmbiguousRule, Reading
 from safegen_ros.language.rules import read_rules
-from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
 from safegen_ros.pddl.model import AtomFormula, Constraint, Not, Problem
-from safegen_ros.record.present.wording import rule_words
 from safegen_ros.tasks.pddl3.formats import PDDL
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
 
 EXAMPLES = 'examples'
-TEST_PROBLEMS = 'data/safegen-bench/test'
 
 PASTED = '<pasted text>'
 """What errors call a text that was pasted."""
@@ -51,14 +50,7 @@ class Chosen:
 
 def problems() -> dict[str, Path]:
     """The problems to choose from, by name: examples first, then the test problems."""
-    found: dict[str, Path] = {}
-    for folder in (EXAMPLES, TEST_PROBLEMS):
-        try:
-            place = data_path(folder)
-        except DataNotFoundError:
-            continue
-        found |= {path.stem: path for path in sorted(place.glob('*.pddl'))}
-    return found
+    return {**problems_in(EXAMPLES), **problems_in(TEST_PROBLEMS)}
 
 
 def read_problem(name: str) -> Chosen:
@@ -174,7 +166,7 @@ def rule_examples(problem: Problem) -> tuple[str, ...]:
     order = [Constraint('sometime-before', tuple(goals[:2]))] if len(goals) > 1 else []
     offered = (*_never(problem, goals), *once, *order)[:_MOST_RULES]
     new = (each for each in offered if each not in problem.constraints)
-    found = [rule_words(each, problem) for each in new]
+    found = [constraint_sentence(each, problem) for each in new]
     return tuple(each for each in found if understand(each, problem).readings)
 
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from safegen_ros.client import Client
-from safegen_ros.console.access import LOOPBACK, Gate
+from safegen_ros.console.access import LOOPBACK, Gate, serve
 from safegen_ros.console.history_tab import HistoryTab
 from safegen_ros.console.link import StackLink
 from safegen_ros.console.operator_panel import OperatorPanel
 from safegen_ros.console.rehearsed import RehearsedMotion
 from safegen_ros.console.sending import Sender
-from safegen_ros.console.serving import serve
 from safegen_ros.console.shown import attempt_line, goal_html, panel, stack_html
 from safegen_ros.console.stage import GHOST_HZ, Stage
 from safegen_ros.console.state import ConsoleState, GoalView

@@ -7,17 +7,17 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from safegen_ros.console.motion import RecordedMotion, load_motion
 from safegen_ros.console.shown import draw, panel
 from safegen_ros.console.stage import CELL, REPLAY, Stage
 from safegen_ros.console.widgets import Html, Parts, put
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import RecordError, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import (
     SUCCESS,
@@ -27,8 +27,9 @@ from safegen_ros.record.history import (
     list_runs,
     outcome_of,
 )
+from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.present.cards import attempt_html, task_html
-from safegen_ros.record.present.compare import compare, compare_html
+from safegen_ros.record.present.compare import compare_html
 from safegen_ros.record.present.pictures import film_html, goal_html, is_blocksworld
 from safegen_ros.record.present.runs import (
     WorldFrame,
@@ -41,6 +42,8 @@ from safegen_ros.record.present.share import share_html
 from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 from safegen_ros.robot.arms.model import JOINT_NAMES
+from safegen_ros.robot.pose import Pose
+from safegen_ros.ros.conversions import pose_from_msg
 
 if TYPE_CHECKING:
     import viser
@@ -54,6 +57,52 @@ PLAY_SPEED = 4.0
 """Recorded seconds per second while a run is played."""
 
 _TICK_S = 0.1  # of the scrubber
+
+PERIOD_S = 0.04
+"""Shortest time between two samples [s]."""
+
+MAX_SAMPLES = 30_000
+"""Most samples of one recording; what comes after them is left out."""
+
+_JOINTS, _WORLD, _PROGRESS = 'joint_states', 'world_state', 'executor/progress'
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSample:
+    """The cell at a moment.
+
+    Attributes:
+        at: since the beginning of the recording of the motion [s].
+        joints: in the order of `RecordedMotion.joint_names` [rad].
+        blocks: the pose of each object that was measured, by its name.
+    """
+
+    at: float
+    joints: tuple[float, ...]
+    blocks: dict[str, Pose]
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMotion:
+    """The recorded motion.
+
+    Attributes:
+        samples: at least one, in order of time.
+    """
+
+    joint_names: tuple[str, ...]
+    samples: tuple[RecordedSample, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts [s]."""
+        return self.samples[-1].at
+
+    def at(self, time: float) -> RecordedSample:
+        """The last sample that is not after a time [s]; the first one before all of them."""
+        index = bisect_right(self.samples, time, key=lambda sample: sample.at)
+        return self.samples[max(0, index - 1)]
 
 
 class _Row(NamedTuple):
@@ -244,7 +293,7 @@ class HistoryTab:
             return
         problem = problem_of_attempt(run.kept.record, left.replan)
         if left is not right:
-            self._compared.show(panel(compare_html(problem, compare(problem, left, right))))
+            self._compared.show(panel(compare_html(problem, left, right)))
         else:
             self._compared.show('')
         self._attempt.show(panel(attempt_html(left, problem)))
@@ -289,3 +338,38 @@ def _row(run: ListedRun) -> _Row:
 
 def _attempt_name(attempt: AttemptRecord) -> str:
     return f'{attempt.number} {attempt.source}: {attempt.verdict.category.name}'
+
+
+def load_motion(path: Path) -> RecordedMotion:
+    """Reads the motion in a recording, from the first progress of an execution on.
+
+    Raises:
+        RecordError: it is not a recording, or no arm moved in it.
+    """
+    names: tuple[str, ...] = ()
+    samples: list[RecordedSample] = []
+    blocks: dict[str, Pose] = {}
+    step, begun = 0, -1
+    try:
+        for message in read_messages(path):
+            topic, content = message.topic, message.message
+            if topic.endswith(f'/{_PROGRESS}'):
+                begun = message.time_ns if begun < 0 else begun
+                step = content.step
+            elif topic.endswith(f'/{_WORLD}'):
+                blocks = {each.name: pose_from_msg(each.pose) for each in content.objects}
+            elif topic.endswith(f'/{_JOINTS}') and begun >= 0:
+                at = (message.time_ns - begun) / 1e9
+                if samples and at - samples[-1].at < PERIOD_S:
+                    continue
+                if len(samples) == MAX_SAMPLES:
+                    break
+                names = names or tuple(content.name)
+                if tuple(content.name) != names:
+                    raise RecordError(f'{path}: the joints change from {names} to {content.name}')
+                samples.append(RecordedSample(max(0.0, at), tuple(content.position), blocks, step))
+    except OSError as error:
+        raise RecordError(f'{path}: cannot be read: {error.strerror}') from error
+    if not samples:
+        raise RecordError(f'{path}: no motion is recorded there')
+    return RecordedMotion(names, tuple(samples))

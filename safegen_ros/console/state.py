@@ -16,25 +16,9 @@ from typing import Any
 from safegen_msgs.msg import PlanningProgress
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.events import (
-    EndEvent,
-    Event,
-    GoalEvent,
-    ObservedEvent,
-    PhaseEvent,
-    StepEvent,
-    TaskEvent,
-    advance,
-    begin,
-)
+from safegen_ros.record import events
+from safegen_ros.record import run as records
 from safegen_ros.record.present.runs import problem_of_attempt
-from safegen_ros.record.run import (
-    AnswerRecord,
-    AttemptRecord,
-    ReplanRecord,
-    RunRecord,
-    UnderstoodRecord,
-)
 from safegen_ros.record.run_events import RunEvents
 from safegen_ros.robot.pose import Pose
 from safegen_ros.stages import ExecutionPhase, PlanningPhase
@@ -91,7 +75,7 @@ class GoalView:
     """
 
     id: str
-    record: RunRecord
+    record: records.RunRecord
     action: str = RUN
     ours: bool = False
     stage: str = 'waiting'
@@ -132,25 +116,25 @@ class GoalView:
         return None if self.running else self.record.error_code
 
 
-def after(view: GoalView, event: Event) -> GoalView:
+def after(view: GoalView, event: events.Event) -> GoalView:
     """The view after an event of its run."""
-    view = replace(view, record=advance(view.record, event))
-    if isinstance(event, GoalEvent):
+    view = replace(view, record=events.advance(view.record, event))
+    if isinstance(event, events.GoalEvent):
         return replace(view, action=event.action) if event.id == view.id else view
-    if isinstance(event, AttemptRecord):
+    if isinstance(event, records.AttemptRecord):
         return replace(view, stage='preparing' if event.verdict.ok else 'generating')
-    if isinstance(event, AnswerRecord | UnderstoodRecord):
+    if isinstance(event, records.AnswerRecord | records.UnderstoodRecord):
         return replace(view, stage='translating')
-    if isinstance(event, PhaseEvent):
+    if isinstance(event, events.PhaseEvent):
         rehearsing = event.phase == ExecutionPhase.REHEARSING
         return replace(view, stage='rehearsing' if rehearsing else 'executing', moving=False)
-    if isinstance(event, StepEvent):
+    if isinstance(event, events.StepEvent):
         return replace(view, stage='executing', moving=True)
-    if isinstance(event, ObservedEvent):
+    if isinstance(event, events.ObservedEvent):
         return replace(view, moving=False)
-    if isinstance(event, ReplanRecord):
+    if isinstance(event, records.ReplanRecord):
         return replace(view, stage='replanning', moving=False)
-    if isinstance(event, EndEvent):
+    if isinstance(event, events.EndEvent):
         return replace(view, stage='ended', moving=False, running=False)
     return view
 
@@ -327,7 +311,7 @@ class Goals:
         self._shown = ''
         self._events = RunEvents(self._note)
 
-    def take(self, node: str, goal: str, event: Event) -> None:
+    def take(self, node: str, goal: str, event: events.Event) -> None:
         """Takes an event that a node has published."""
         with self._lock:
             self._events.take(goal, event)
@@ -335,12 +319,12 @@ class Goals:
             alone = node == 'planner' or not any(
                 view.running and view.action == RUN for view in self._views.values()
             )
-            if isinstance(event, TaskEvent) and alone and not self._events.run_of(goal):
+            if isinstance(event, events.TaskEvent) and alone and not self._events.run_of(goal):
                 self._events.claim(goal)
 
-    def _note(self, run: str, event: Event) -> None:
-        if isinstance(event, TaskEvent):
-            view = GoalView(run, begin(event), ours=run in self._ours)
+    def _note(self, run: str, event: events.Event) -> None:
+        if isinstance(event, events.TaskEvent):
+            view = GoalView(run, events.begin(event), ours=run in self._ours)
             shown = self._views.get(self._shown)
             # The history of one node may come behind that of the other.
             if shown is None or event.started >= shown.record.started:
@@ -350,7 +334,7 @@ class Goals:
         else:
             return
         self._views[run] = view
-        if isinstance(event, GoalEvent) and event.id != run:
+        if isinstance(event, events.GoalEvent) and event.id != run:
             self._views.pop(event.id, None)
             self._shown = run if self._shown == event.id else self._shown
         for id in [id for id, view in self._views.items() if not view.running]:
@@ -380,7 +364,7 @@ class Goals:
             for id, view in list(self._views.items()):
                 node = 'executor' if view.action == EXECUTE else 'planner'
                 if view.running and node not in there:
-                    self._note(id, EndEvent(ErrorCode.SERVER_LOST, _LOST))
+                    self._note(id, events.EndEvent(ErrorCode.SERVER_LOST, _LOST))
 
     def _show(self) -> None:
         running = [v for v in self._views.values() if v.running and v.action != EXECUTE]

@@ -70,20 +70,26 @@ def find_problem(name: Path) -> Path:
         pass
     if name.suffix or len(name.parts) != 1:
         return name
-    try:
-        return data_path(f'{TEST_PROBLEMS}/{name}.pddl')
-    except DataNotFoundError as error:
+    if (found := problems_in(TEST_PROBLEMS).get(str(name))) is None:
         raise SafegenError(
             f'{name}: there is neither a file nor a test problem of that name: {_ids()}',
             ErrorCode.BAD_PDDL,
-        ) from error
+        )
+    return found
+
+
+def problems_in(folder: str) -> dict[str, Path]:
+    """The problems in a folder of the package by name; none where the folder is not installed."""
+    try:
+        return {path.stem: path for path in sorted(data_path(folder).glob('*.pddl'))}
+    except DataNotFoundError:
+        return {}
 
 
 def _ids() -> str:
     """What may be said instead: the first test problem of each domain."""
-    try:
-        found = sorted(path.stem for path in data_path(TEST_PROBLEMS).glob('*.pddl'))
-    except DataNotFoundError:
+    found = problems_in(TEST_PROBLEMS)
+    if not found:
         return f'give the path of a file ({TEST_PROBLEMS} is not here either)'
     first = {name.rpartition('-')[0]: name for name in reversed(found)}
     some = ' '.join(sorted(first.values()))

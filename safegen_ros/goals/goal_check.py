@@ -17,7 +17,7 @@ import numpy as np
 from safegen_msgs.msg import WorldState
 from safegen_ros.errors import RobotError
 from safegen_ros.pddl.facts import objects_of, recorded_fact
-from safegen_ros.pddl.model import Problem, State
+from safegen_ros.pddl.model import Problem
 from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.cell.grounding import Tool, ground
 from safegen_ros.robot.pose import Pose
@@ -72,31 +72,19 @@ def check_goal(
     return GoalCheck(poses, conjuncts(problem, state))
 
 
-def check_world(task: ActionTask, world: WorldState) -> GoalCheck:
+def check_facts(task: ActionTask, world: WorldState) -> GoalCheck:
     """Compares the facts that an executor has observed with the goal of a task of any world.
 
     Args:
         world: only its facts are used.
     """
-    if task.problem is not None:
-        return check_facts(task.problem, world)
-    return GoalCheck({}, task.conditions(_atoms(world)))
-
-
-def check_facts(problem: Problem, world: WorldState) -> GoalCheck:
-    """Compares the facts of a symbolic cell with the goal.
-
-    Args:
-        world: only its facts are used.
-    """
-    atoms = _atoms(world)
+    atoms = frozenset(map(recorded_fact, world.facts))
+    problem = task.problem
+    if problem is None:
+        return GoalCheck({}, task.conditions(atoms))
     unknown = sorted({name for atom in atoms for name in objects_of(atom)} - set(problem.objects))
     if unknown:
         return GoalCheck({}, (), f'the facts name {" ".join(unknown)}, which the task has not')
     if world.objects:
         return GoalCheck({}, (), 'the world has poses, which no symbolic cell can have measured')
     return GoalCheck({}, conjuncts(problem, atoms))
-
-
-def _atoms(world: WorldState) -> State:
-    return frozenset(map(recorded_fact, world.facts))

@@ -22,38 +22,16 @@ from safegen_msgs.action import PlanTask, RunTask
 from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode
-from safegen_ros.goals.goal_check import GoalCheck, check_goal, check_world
+from safegen_ros.goals.goal_check import GoalCheck, check_facts, check_goal
 from safegen_ros.goals.request import CLIENT, TranslatedRequest
 from safegen_ros.paths import data_path, share_dir
 from safegen_ros.pddl.plan import Plan
-from safegen_ros.record.events import (
-    NO_MODEL,
-    EndEvent,
-    Event,
-    FilesEvent,
-    GoalEvent,
-    MeasuredEvent,
-    ResultEvent,
-    StackEvent,
-    TaskEvent,
-    advance,
-    begin,
-)
+from safegen_ros.record import events
+from safegen_ros.record import run as records
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, unsubscribe
 from safegen_ros.record.present.report import write_report
-from safegen_ros.record.run import (
-    SYMBOLIC,
-    ArtefactRecord,
-    AttemptRecord,
-    BlockRecord,
-    GoalRecord,
-    RunRecord,
-    cell_name,
-    source_commit,
-    versions,
-)
 from safegen_ros.record.run_events import RunEvents
 from safegen_ros.record.run_log import RunLog
 from safegen_ros.robot.arms.model import JOINT_NAMES
@@ -75,7 +53,7 @@ _JOINTS = 'joint_states'
 _OF_ARM = (_JOINTS, 'robot_description')
 
 
-Show = Callable[[Event, RunRecord], None]
+Show = Callable[[events.Event, records.RunRecord], None]
 
 
 class RunStage(Enum):
@@ -132,7 +110,7 @@ class RunRecorder(Closing):
             self._log.note(event)
 
     @property
-    def record(self) -> RunRecord:
+    def record(self) -> records.RunRecord:
         """All that is written down."""
         return self._log.record
 
@@ -163,40 +141,40 @@ class RunRecorder(Closing):
     def _ask_cell(self, client: Client) -> None:
         asked = ['cell', 'world', 'scene_file']
         cell, world, file = (v.string_value for v in _parameters(client, 'executor', asked))
-        self._note(StackEvent(NO_MODEL, cell_name(cell, world)))
+        self._note(events.StackEvent(events.NO_MODEL, records.cell_name(cell, world)))
         if not self.symbolic:  # before anything moves: it may not be on this computer
             self.scene = load_scene(file and data_path(file))
 
     @property
     def symbolic(self) -> bool:
         """Whether the stack has a symbolic cell, where nothing moves and nothing is measured."""
-        return self.record.cell == SYMBOLIC
+        return self.record.cell == records.SYMBOLIC
 
-    def _heard_event(self, node: str, goal: str, event: Event) -> None:
+    def _heard_event(self, node: str, goal: str, event: events.Event) -> None:
         with self._changed:
             if not self._closed and self.stage is not RunStage.ENDED:
                 self._events.take(goal, event)
             self._changed.notify_all()
 
-    def _take(self, run: str, event: Event) -> None:
+    def _take(self, run: str, event: events.Event) -> None:
         """Takes in an event of this run; its end is what the result says."""
-        if isinstance(event, TaskEvent):
-            self._note(StackEvent(NO_MODEL, event.cell, site=event.site))
-        elif isinstance(event, GoalEvent) and event.id == run:
+        if isinstance(event, events.TaskEvent):
+            self._note(events.StackEvent(events.NO_MODEL, event.cell, site=event.site))
+        elif isinstance(event, events.GoalEvent) and event.id == run:
             pass  # written down when the goal was accepted
-        elif not isinstance(event, ResultEvent | MeasuredEvent | EndEvent):
+        elif not isinstance(event, events.ResultEvent | events.MeasuredEvent | events.EndEvent):
             self._note(event)
 
     def sent(self, task: ActionTask, plan: Plan) -> None:
         """Writes down a plan that somebody else wrote, before it is sent."""
         steps, verdict = tuple(map(str, plan.steps)), task.verify(str(plan))
         self.by_hand = True
-        self._note(AttemptRecord(1, CLIENT, '\n'.join(steps), steps, verdict, 0.0))
+        self._note(records.AttemptRecord(1, CLIENT, '\n'.join(steps), steps, verdict, 0.0))
 
     def accepted(self, goal: str) -> None:
         """Writes down the id of the goal, by which the nodes know it."""
         with self._changed:
-            self._note(GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
+            self._note(events.GoalEvent('execute_plan' if self.by_hand else 'run_task', goal))
             self.stage = RunStage.RUNNING
             self._goal = goal
             self._events.claim(goal)
@@ -226,7 +204,7 @@ class RunRecorder(Closing):
 
     def end(self, code: ErrorCode, message: str) -> None:
         """Takes in how the goal ended."""
-        self._note(EndEvent(code, message))
+        self._note(events.EndEvent(code, message))
 
     @property
     def known(self) -> bool:
@@ -243,35 +221,35 @@ class RunRecorder(Closing):
         if task.problem is not None and not self.symbolic:
             self.measured(check_goal(task.problem, world, self.joints, self.scene))
         else:
-            self.measured(check_world(task, world))
+            self.measured(check_facts(task, world))
 
     def measured(self, check: GoalCheck) -> None:
         """Takes in the comparison of the world at the end with the goal."""
-        goal = tuple(GoalRecord(text, held) for text, held in check.conjuncts)
+        goal = tuple(records.GoalRecord(text, held) for text, held in check.conjuncts)
         if check.problem:
-            goal = (GoalRecord(check.problem, False),)
+            goal = (records.GoalRecord(check.problem, False),)
         blocks = tuple(
-            BlockRecord(name, pose.position, pose.orientation)
+            records.BlockRecord(name, pose.position, pose.orientation)
             for name, pose in sorted(check.poses.items())
         )
-        self._note(MeasuredEvent(check.reached, goal, blocks))
+        self._note(events.MeasuredEvent(check.reached, goal, blocks))
 
     def stop_listening(self) -> None:
         """Leaves out what is heard later."""
         with self._changed:
             self._closed = True
 
-    def keep(self, seconds: float, *more: ArtefactRecord) -> Path:
+    def keep(self, seconds: float, *more: records.ArtefactRecord) -> Path:
         """Writes down which files there are, how long all took [s] and what made them.
 
         Returns:
             The report, which is written, too.
         """
-        files = [ArtefactRecord('journal', JOURNAL)]
+        files = [records.ArtefactRecord('journal', JOURNAL)]
         if (self.folder / 'run.mcap').exists():
-            files.append(ArtefactRecord('recording', 'run.mcap', self.recording_error))
-        made_by = {**versions(), 'commit': source_commit(share_dir()) or 'unknown'}
-        self._note(FilesEvent({'whole run': seconds}, made_by, (*files, *more)))
+            files.append(records.ArtefactRecord('recording', 'run.mcap', self.recording_error))
+        made_by = {**records.versions(), 'commit': records.source_commit(share_dir()) or 'unknown'}
+        self._note(events.FilesEvent({'whole run': seconds}, made_by, (*files, *more)))
         return write_report(self.record, self.folder)
 
     def close(self) -> None:
@@ -280,7 +258,7 @@ class RunRecorder(Closing):
             self._closed = True
             self._log.close()
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: events.Event) -> None:
         with self._changed:
             self._log.note(event)
             self._changed.notify_all()
@@ -305,39 +283,39 @@ class RunRecorder(Closing):
 
 def planned(
     client: Client, start: Callable[[], Goal[PlanTask.Result]], show: Show
-) -> tuple[PlanTask.Result, tuple[Event, ...]]:
+) -> tuple[PlanTask.Result, tuple[events.Event, ...]]:
     """The result of a goal that is only planned, and its events.
 
     Args:
         show: told each event as it comes, with the record of the run up to it.
     """
-    changed, told = threading.Condition(), list[Event]()
-    record: RunRecord | None = None
+    changed, told = threading.Condition(), list[events.Event]()
+    record: records.RunRecord | None = None
 
-    def note(run: str, event: Event) -> None:
+    def note(run: str, event: events.Event) -> None:
         nonlocal record
-        if isinstance(event, TaskEvent):
-            record = begin(event)
+        if isinstance(event, events.TaskEvent):
+            record = events.begin(event)
         elif record is not None:
-            record = advance(record, event)
+            record = events.advance(record, event)
             show(event, record)
         told.append(event)
 
-    events = RunEvents(note)
+    goals = RunEvents(note)
 
-    def heard(node: str, goal: str, event: Event) -> None:
+    def heard(node: str, goal: str, event: events.Event) -> None:
         with changed:
-            events.take(goal, event)
+            goals.take(goal, event)
             changed.notify_all()
 
     subscriptions = hear_events(client.node, heard)
     try:
         goal = start()
         with changed:
-            events.claim(goal.id)
+            goals.claim(goal.id)
         result = goal.result()
         with changed:
-            changed.wait_for(lambda: events.ended(goal.id), MATCH_TIMEOUT_S)
+            changed.wait_for(lambda: goals.ended(goal.id), MATCH_TIMEOUT_S)
     finally:
         for subscription in subscriptions:
             unsubscribe(client.node, subscription)

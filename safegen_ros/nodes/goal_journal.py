@@ -15,7 +15,7 @@ from typing import Any
 from rclpy.publisher import Publisher
 
 from safegen_msgs import msg
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, RecordError, SafegenError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.events import (
     EndEvent,
@@ -25,7 +25,6 @@ from safegen_ros.record.events import (
     StopEvent,
     TaskEvent,
 )
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.run import ReleaseRecord
 from safegen_ros.ros import qos, record_conversions

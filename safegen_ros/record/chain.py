@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import RecordError, SafegenError
 from safegen_ros.keys.key_pair import INSTALLATION, PublicKey, installation_key, load_key
 from safegen_ros.paths import DataNotFoundError, state_dir
-from safegen_ros.record.json_form import RecordError
 
 KNOWN_KEYS = 'known_installations'
 """File in the state folder with the public keys of other installations, one a line."""

@@ -10,25 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from safegen_ros.errors import ErrorCode
+from safegen_ros.record import run
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.run import (
-    AnswerRecord,
-    ArtefactRecord,
-    AttemptRecord,
-    BlockRecord,
-    GoalRecord,
-    ModelRecord,
-    ReleaseRecord,
-    ReplanRecord,
-    RunRecord,
-    StepRecord,
-    TaskRecord,
-    UnderstoodRecord,
-    WorldRecord,
-)
 from safegen_ros.verdict import Verdict
 
-NO_MODEL = ModelRecord('', 0, 0.0, 0.0, 0, False)
+NO_MODEL = run.ModelRecord('', 0, 0.0, 0.0, 0, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +23,7 @@ class TaskEvent:
 
     run_id: str
     started: str
-    task: TaskRecord
+    task: run.TaskRecord
     cell: str = ''
     stepwise: bool = False
     site: str = ''
@@ -63,7 +49,7 @@ class StackEvent:
     A field at its default changes nothing.
     """
 
-    model: ModelRecord
+    model: run.ModelRecord
     cell: str
     second_opinion: bool = False
     site: str = ''
@@ -187,8 +173,8 @@ class MeasuredEvent:
     """The world at the end against the goal; the fields are those of `RunRecord`."""
 
     reached: bool | None
-    goal: tuple[GoalRecord, ...] = ()
-    blocks: tuple[BlockRecord, ...] = ()
+    goal: tuple[run.GoalRecord, ...] = ()
+    blocks: tuple[run.BlockRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,30 +183,30 @@ class FilesEvent:
 
     timings: dict[str, float]
     versions: dict[str, str]
-    artefacts: tuple[ArtefactRecord, ...]
+    artefacts: tuple[run.ArtefactRecord, ...]
 
 
 Event = (
-    TaskEvent | GoalEvent | StackEvent | AttemptRecord | ReplanRecord | PlanEvent | StopEvent
-    | PhaseEvent | StepEvent | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent
-    | AnswerRecord | UnderstoodRecord | ReleaseRecord | PassedEvent | ApprovalRecord
-    | UnboundEvent
+    TaskEvent | GoalEvent | StackEvent | PlanEvent | StopEvent | PhaseEvent | StepEvent
+    | ObservedEvent | ResultEvent | EndEvent | MeasuredEvent | FilesEvent | PassedEvent
+    | UnboundEvent | ApprovalRecord | run.AttemptRecord | run.ReplanRecord | run.AnswerRecord
+    | run.UnderstoodRecord | run.ReleaseRecord
 )  # fmt: skip
 
 EVENTS: dict[str, type] = {
     'task': TaskEvent,
     'goal': GoalEvent,
     'stack': StackEvent,
-    'answer': AnswerRecord,
-    'understood': UnderstoodRecord,
-    'attempt': AttemptRecord,
+    'answer': run.AnswerRecord,
+    'understood': run.UnderstoodRecord,
+    'attempt': run.AttemptRecord,
     'passed': PassedEvent,
     'unbound': UnboundEvent,
-    'replan': ReplanRecord,
+    'replan': run.ReplanRecord,
     'plan': PlanEvent,
     'approval': ApprovalRecord,
     'stop': StopEvent,
-    'release': ReleaseRecord,
+    'release': run.ReleaseRecord,
     'phase': PhaseEvent,
     'step': StepEvent,
     'observed': ObservedEvent,
@@ -235,9 +221,9 @@ KINDS = {event: kind for kind, event in EVENTS.items()}
 """The kind of each of them."""
 
 
-def begin(event: TaskEvent) -> RunRecord:
+def begin(event: TaskEvent) -> run.RunRecord:
     """The record of a run of which nothing but the task is known."""
-    return RunRecord(
+    return run.RunRecord(
         run_id=event.run_id,
         started=event.started,
         task=event.task,
@@ -248,7 +234,7 @@ def begin(event: TaskEvent) -> RunRecord:
     )
 
 
-def advance(record: RunRecord, event: Event) -> RunRecord:
+def advance(record: run.RunRecord, event: Event) -> run.RunRecord:
     """The record after an event."""
     if isinstance(event, StackEvent):
         return replace(
@@ -258,19 +244,19 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
             second_opinion=event.second_opinion or record.second_opinion,
             site=event.site or record.site,
         )
-    if isinstance(event, AnswerRecord):
+    if isinstance(event, run.AnswerRecord):
         return replace(record, answers=(*record.answers, event))
-    if isinstance(event, UnderstoodRecord):
+    if isinstance(event, run.UnderstoodRecord):
         return _with_understood(record, event)
-    if isinstance(event, AttemptRecord):
+    if isinstance(event, run.AttemptRecord):
         return _with_attempt(record, event)
     if isinstance(event, UnboundEvent):
         return replace(record, unbound=event.rules)
     if isinstance(event, PassedEvent):
         return replace(record, passed=(*record.passed, event.reason))
-    if isinstance(event, ReplanRecord):
+    if isinstance(event, run.ReplanRecord):
         return replace(record, replans=(*record.replans, event))
-    if isinstance(event, ReleaseRecord):
+    if isinstance(event, run.ReleaseRecord):
         before = record.releases
         if before and before[-1].phase == 'asked':
             before = before[:-1]
@@ -288,7 +274,7 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
     if isinstance(event, ResultEvent):
         worlds = record.worlds
         if event.facts is not None and not record.stepwise:
-            last = WorldRecord(event.steps_done, event.facts)
+            last = run.WorldRecord(event.steps_done, event.facts)
             worlds = worlds if worlds[-1:] == (last,) else (*worlds, last)
         return replace(
             record,
@@ -314,7 +300,7 @@ def advance(record: RunRecord, event: Event) -> RunRecord:
     return record  # a goal, a phase or a stop, which are reported nowhere else
 
 
-def _with_understood(record: RunRecord, event: UnderstoodRecord) -> RunRecord:
+def _with_understood(record: run.RunRecord, event: run.UnderstoodRecord) -> run.RunRecord:
     record = replace(record, understood=event)
     if not event.problem:
         return record
@@ -328,7 +314,7 @@ def _with_understood(record: RunRecord, event: UnderstoodRecord) -> RunRecord:
     return replace(record, task=task)
 
 
-def _with_attempt(record: RunRecord, attempt: AttemptRecord) -> RunRecord:
+def _with_attempt(record: run.RunRecord, attempt: run.AttemptRecord) -> run.RunRecord:
     known = {(each.replan, each.number): each for each in (*record.attempts, attempt)}
     record = replace(record, attempts=tuple(each for _, each in sorted(known.items())))
     if not attempt.verdict.ok or record.stepwise:
@@ -337,18 +323,18 @@ def _with_attempt(record: RunRecord, attempt: AttemptRecord) -> RunRecord:
     return replace(record, plan=attempt.steps, plan_source=attempt.source, verdict=attempt.verdict)
 
 
-def _with_step(record: RunRecord, event: StepEvent) -> RunRecord:
+def _with_step(record: run.RunRecord, event: StepEvent) -> run.RunRecord:
     record = replace(
-        record, steps=(*record.steps, StepRecord(event.index, event.step, event.at, None))
+        record, steps=(*record.steps, run.StepRecord(event.index, event.step, event.at, None))
     )
     if not event.source:
         return record
     return replace(record, plan=(*record.plan, event.step), plan_source=event.source)
 
 
-def _with_observation(record: RunRecord, event: ObservedEvent) -> RunRecord:
+def _with_observation(record: run.RunRecord, event: ObservedEvent) -> run.RunRecord:
     if event.facts is not None:
-        world = WorldRecord(event.done, event.facts, event.unseen, event.look, event.text)
+        world = run.WorldRecord(event.done, event.facts, event.unseen, event.look, event.text)
         record = replace(record, worlds=(*record.worlds, world))
     if not record.steps or not event.done or event.look:
         return record

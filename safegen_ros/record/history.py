@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.errors import ErrorCode, RecordError, SafegenError
 from safegen_ros.record.node_journal import KeptGoals, load_goals
 from safegen_ros.record.run import RunRecord, TaskRecord
 from safegen_ros.record.run_log import KeptRun, RunState, load_run

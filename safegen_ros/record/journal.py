@@ -24,8 +24,8 @@ from stat import S_ISREG
 from typing import Any
 from urllib.parse import quote
 
+from safegen_ros.errors import RecordError
 from safegen_ros.record.chain import ChainLink, ChainWriter, Signer, find_head, signer_of, verify
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.sync import Closing
 
 

@@ -15,7 +15,7 @@ from mcap.exceptions import EndOfFile
 from mcap.reader import McapReader, NonSeekingReader, SeekingReader
 from mcap_ros2.decoder import DecoderFactory
 
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.errors import RecordError
 
 _MAGIC = b'\x89MCAP0\r\n'
 _CUT_OFF = (EndOfFile, struct.error)

@@ -20,7 +20,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.errors import RecordError
 from safegen_ros.sync import Closing
 
 # A file that is cut off by a kill is readable up to its last whole chunk [bytes].
@@ -91,7 +91,6 @@ class McapRecorder(Closing):
         self.counts: dict[str, int] = {}
         self._node = node
         self._lock = threading.Lock()
-        self._sequence: dict[int, int] = {}
         schemas = {topic.type: schema_text(topic.type) for topic in topics}
         self._file: BinaryIO | None = path.open('xb')
         self._writer: Any = Writer(self._file, chunk_size=CHUNK_SIZE)  # half of it has no types
@@ -145,19 +144,17 @@ class McapRecorder(Closing):
         with self._lock:
             if self._file is None or self.error is not None:
                 return
-            sequence = self._sequence.get(channel, 0)
             try:
                 self._writer.add_message(
                     channel_id=channel,
                     log_time=self._node.get_clock().now().nanoseconds,
                     publish_time=info['source_timestamp'],
-                    sequence=sequence,
+                    sequence=self.counts[name],
                     data=data,
                 )
             except OSError as error:
                 self.error = error
                 return
-            self._sequence[channel] = sequence + 1
             self.counts[name] += 1
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from safegen_ros.errors import RecordError
 from safegen_ros.paths import new_run_dir
 from safegen_ros.record.chain import Signer
 from safegen_ros.record.events import (
@@ -45,9 +46,9 @@ from safegen_ros.record.journal import (
     load_journal,
     load_signed,
 )
-from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import ReleaseRecord, RunRecord
 from safegen_ros.record.run_log import KeptRun, RunState, read_event
+from safegen_ros.schema import plain
 from safegen_ros.sync import Closing
 
 NODES = 'nodes'

@@ -16,27 +16,26 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from safegen_ros.errors import ErrorCode, RobotError
+from safegen_ros.errors import ErrorCode, RecordError, RobotError
 from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.moments import plan_of_steps, told_steps
-from safegen_ros.pddl.plan import Plan, Step
+from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Steps
 from safegen_ros.record.history import recorded_task
-from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.run import (
     NO_VERDICT,
     SYMBOLIC,
     TWIN,
     AttemptRecord,
-    ReplanRecord,
     RunRecord,
 )
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import Scene
+from safegen_ros.schema import plain
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
 from safegen_ros.tasks.context import StepAnswer
 from safegen_ros.tasks.job import WorldJob
@@ -119,7 +118,9 @@ def reverify(record: RunRecord) -> tuple[VerdictCheck, ...]:
 
 
 def _checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
-    tasks = {0: task, **{each.number: _replanned(each, task) for each in record.replans}}
+    tasks = {0: task}  # and what was left of it at each replan
+    for each in record.replans:
+        tasks[each.number] = read_action_task(each.problem, each.domain, task.rest_format)
     for attempt in record.attempts:
         if attempt.replan not in tasks:
             raise RecordError(f'{_name(attempt)} is for replan {attempt.replan}, which is missing')
@@ -135,11 +136,6 @@ def _checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
 def _proof(record: RunRecord, task: ActionTask) -> Verdict:
     """The verdict on the executed plan, or on the one to execute."""
     return task.verify(task.answer_of(recorded_steps(record)))
-
-
-def _replanned(replan: ReplanRecord, whole: ActionTask) -> ActionTask:
-    """The rest of the task then."""
-    return read_action_task(replan.problem, replan.domain, whole.rest_format)
 
 
 def _played_checks(record: RunRecord, task: ActionTask) -> Iterator[VerdictCheck]:
@@ -190,7 +186,7 @@ class _ObservedRun:
 
     def __init__(self, record: RunRecord, problem: Problem) -> None:
         self._problem = problem
-        self._steps = recorded_plan(record).steps
+        self._steps = plan_of_steps(recorded_steps(record)).steps
         self._worlds = record.worlds
         self._looked = 0
         self._glanced = 0
@@ -249,13 +245,8 @@ def _name(attempt: AttemptRecord) -> str:
     return f'attempt {attempt.number} ({attempt.source})'
 
 
-def recorded_plan(record: RunRecord) -> Plan:
-    """The plan that was executed, or would have been."""
-    return plan_of_steps(recorded_steps(record))
-
-
 def recorded_steps(record: RunRecord) -> Steps:
-    """The same, where several robots may act in a step."""
+    """The plan that was executed, or would have been; several robots may act in a step."""
     return told_steps(record.plan)
 
 

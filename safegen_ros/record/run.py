@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, RecordError
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.robot.cell.settings import ARM_CELL
+from safegen_ros.schema import SchemaReader, plain
 from safegen_ros.verdict import Category, Verdict
 
 NO_VERDICT = Verdict()
@@ -351,9 +351,7 @@ class RunRecord:
             data = json.loads(text)
         except ValueError as error:
             raise RecordError(f'report.json: is not JSON: {error}') from error
-        record = typed(cls, data, 'report')
-        assert isinstance(record, cls)  # noqa: S101 (for the type checker)
-        return record
+        return SchemaReader('', RecordError).read(cls, data, 'report')
 
 
 DISTRIBUTIONS = (

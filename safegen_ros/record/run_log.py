@@ -10,20 +10,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from safegen_ros.errors import RecordError
+from safegen_ros.record import events
 from safegen_ros.record.chain import Signer
-from safegen_ros.record.events import (
-    EVENTS,
-    KINDS,
-    EndEvent,
-    Event,
-    GoalEvent,
-    TaskEvent,
-    advance,
-    begin,
-)
 from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_signed
-from safegen_ros.record.json_form import RecordError, plain, typed
 from safegen_ros.record.run import RunRecord, TaskRecord
+from safegen_ros.schema import SchemaReader, plain
 from safegen_ros.sync import Closing
 
 
@@ -49,7 +41,7 @@ class KeptRun:
     record: RunRecord
     entries: tuple[JournalEntry, ...]
     state: RunState
-    goals: tuple[GoalEvent, ...] = ()
+    goals: tuple[events.GoalEvent, ...] = ()
     signers: tuple[Signer, ...] = ()
 
 
@@ -69,21 +61,21 @@ class RunLog(Closing):
     ) -> None:
         self._journal = Journal(folder / JOURNAL)
         started = datetime.now(timezone.utc).isoformat(timespec='seconds')
-        begun = TaskEvent(folder.name, started, task, cell, stepwise)
+        begun = events.TaskEvent(folder.name, started, task, cell, stepwise)
         self._write(begun)
-        self.record = begin(begun)
+        self.record = events.begin(begun)
 
-    def note(self, event: Event) -> None:
+    def note(self, event: events.Event) -> None:
         """Writes an event down; when this returns, it is on the disk and in the record.
 
         Raises:
             RecordError: the disk did not take it: do not go on.
         """
         self._write(event)
-        self.record = advance(self.record, event)
+        self.record = events.advance(self.record, event)
 
-    def _write(self, event: Event) -> None:
-        self._journal.append(KINDS[type(event)], **plain(event))
+    def _write(self, event: events.Event) -> None:
+        self._journal.append(events.KINDS[type(event)], **plain(event))
 
     def close(self) -> None:
         """Close the journal; harmless when repeated."""
@@ -109,26 +101,27 @@ def load_run(folder: Path) -> KeptRun:
     if not entries:
         raise RecordError(f'{path}: holds no entry: its process ended before it wrote anything')
     first, *rest = (read_event(path, entry) for entry in entries)
-    if not isinstance(first, TaskEvent):
+    if not isinstance(first, events.TaskEvent):
         raise RecordError(f'{path}: entry 0 is not a task: this is not a journal of a run')
-    record = begin(first)
+    record = events.begin(first)
     for event in rest:
-        record = advance(record, event)
-    if any(isinstance(event, EndEvent) for event in rest):
+        record = events.advance(record, event)
+    if any(isinstance(event, events.EndEvent) for event in rest):
         state = RunState.ENDED
     else:
         state = RunState.RUNNING if written else RunState.CUT_OFF
-    goals = tuple(event for event in rest if isinstance(event, GoalEvent))
+    goals = tuple(event for event in rest if isinstance(event, events.GoalEvent))
     return KeptRun(record, entries, state, goals, (signer,))
 
 
 def read_event(place: Path | str, entry: JournalEntry) -> Any:
     """The event of an entry; raises `RecordError` if it is not an event."""
-    kind = EVENTS.get(entry.kind)
+    kind = events.EVENTS.get(entry.kind)
     if kind is None:
         raise RecordError(f'{place}: entry {entry.number}: nothing here is called {entry.kind!r}')
-    event = typed(kind, dict(entry.data), f'{place}: entry {entry.number}')
-    if isinstance(event, TaskEvent) and not _is_time(event.started):
+    reader = SchemaReader('', RecordError)
+    event: Any = reader.read(kind, dict(entry.data), f'{place}: entry {entry.number}')
+    if isinstance(event, events.TaskEvent) and not _is_time(event.started):
         raise RecordError(f'{place}: entry {entry.number}: {event.started!a} is not a time')
     return event
 

@@ -250,21 +250,12 @@ def _stream(container: Any, frame: Frame, rate: int) -> Any:
     return stream
 
 
-def render_video(
-    recording: Path,
-    target: Path,
-    scene: Scene,
-    *,
-    max_length_s: float = MAX_LENGTH_S,
-    speed: float = 1.0,
-) -> Video:
+def render_video(recording: Path, target: Path, scene: Scene) -> Video:
     """Make the video of a recording: each attempt, the motion, and the end for a moment.
 
     Args:
         recording: MCAP file with `joint_states` and `world_state`.
         target: MP4 file to write.
-        max_length_s: longest playing time of the motion [s].
-        speed: smallest speed-up [1].
 
     Raises:
         VideoError: it holds no samples, or cannot be encoded.
@@ -272,7 +263,7 @@ def render_video(
         RecordError: the recording cannot be read.
     """
     messages = recorded_messages(recording)
-    moving, factor = frame_samples(shown_samples(messages), max_length_s, speed)
+    moving, factor = frame_samples(shown_samples(messages))
     still = round(_CARD_S * FRAME_RATE)
     chosen = [
         card
@@ -301,17 +292,10 @@ def _pictures(scene: Scene, samples: Sequence[VideoSample]) -> Iterator[Frame]:
             yield picture
 
 
-def try_video(recording: Path, target: Path, scene: Scene, **options: float) -> ArtefactRecord:
-    """As `render_video`, for a run that goes on without: the record says what is missing and why.
-
-    Args:
-        recording: MCAP file.
-        target: MP4 file to write.
-        scene: the cell that was recorded.
-        options: of `render_video`.
-    """
+def try_video(recording: Path, target: Path, scene: Scene) -> ArtefactRecord:
+    """As `render_video`; of a video that cannot be made the record says why."""
     try:
-        video = render_video(recording, target, scene, **options)
+        video = render_video(recording, target, scene)
     except (SafegenError, OSError) as error:
         return ArtefactRecord('video', '', str(error))
     note = f'{video.length_s:.1f} s, {video.frames} pictures, speed {video.speed:.2g}'

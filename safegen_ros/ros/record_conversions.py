@@ -17,7 +17,7 @@ from rclpy.subscription import Subscription
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import RecordError, SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.events import (
@@ -31,7 +31,6 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JournalEntry
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import GOAL_ID
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
 from safegen_ros.record.run_log import read_event

@@ -15,7 +15,7 @@ from support.datasets_small import contents, small_recipe
 from support.training_small import SHORT, write_dataset, write_recipe
 from typer.testing import CliRunner, Result
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, is_bad_input
+from safegen_ros.cli.failures import ExitStatus, is_bad_input
 from safegen_ros.cli.main import app, main
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.errors import SafegenError
@@ -166,10 +166,10 @@ def test_a_recipe_becomes_a_model(
     assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == 0
     assert f'model: {out}/model' in capsys.readouterr().out.splitlines()
     assert (out / 'model' / 'config.json').exists()
-    assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == EXIT_BAD_INPUT
+    assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == ExitStatus.BAD_INPUT
     assert 'resume it (--resume)' in ' '.join(capsys.readouterr().err.split())
     assert (
         run_train(monkeypatch, 'grpo', '--config', recipe, '--out', tmp_path / 'new')
-        == EXIT_BAD_INPUT
+        == ExitStatus.BAD_INPUT
     )
     assert 'use train sft' in ' '.join(capsys.readouterr().err.split())

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import viser
@@ -26,9 +27,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from safegen_ros.console import viser_workarounds
-from safegen_ros.console.access import Gate, guarded, is_loopback, read_token
-from safegen_ros.console.inbound import Inbound
-from safegen_ros.console.serving import Wakened, serve
+from safegen_ros.console.access import Gate, is_loopback, read_token, serve
+from safegen_ros.console.viser_workarounds import Wakened
 from safegen_ros.errors import SafegenError
 
 TOKEN = 'a-token-of-24-characters'
@@ -148,12 +148,13 @@ def test_a_port_that_is_taken_is_not_exchanged_for_another_one(port: int) -> Non
         serve(Gate('0.0.0.0', TOKEN), port)
 
 
-def test_a_viser_that_does_not_ask_the_gate_is_not_served() -> None:
-    with (
-        pytest.raises(SafegenError, match='cannot be guarded'),
-        guarded(Gate('127.0.0.1'), Inbound()),
-    ):
-        pass
+def test_a_viser_that_does_not_ask_the_gate_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[bool] = []
+    other = SimpleNamespace(stop=lambda: stopped.append(True))
+    monkeypatch.setattr(viser, 'ViserServer', lambda **settings: other)
+    with pytest.raises(SafegenError, match='cannot be guarded'):
+        serve(Gate('127.0.0.1'), 0)
+    assert stopped
 
 
 def test_the_scripts_of_the_installed_viser_are_known() -> None:

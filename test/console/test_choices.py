@@ -4,15 +4,13 @@
 
 from __future__ import annotations
 
-import random
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support import strategies
 from support.blocks_small import THREE_TEXT
 
 from safegen_ros.api import Problem
@@ -30,7 +28,6 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.record.present.wording import rule_words
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.pddl3.task import load_task
@@ -138,46 +135,11 @@ def test_every_request_that_is_offered_is_read_as_a_part_of_the_goal(name: str) 
             assert read <= {str(each) for each in problem.goal_conjuncts()}, text
 
 
-@settings(strategies.SUITE, max_examples=40)
-@given(strategies.SEEDS)
-def test_words_lead_back_to_the_formula(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = strategies.generated(rng)
-    for constraint in problem.constraints:
-        understood = understand(rule_words(constraint, problem), problem)
-        assert understood.troubles == ()
-        (reading,) = understood.readings
-        assert reading.constraints == (constraint,)
-        assert reading.sentences == (rule_words(constraint, problem),)
-        formal = understand(reading.formula, problem)
-        assert formal.readings[0].constraints == (constraint,)
-
-
 @given(st.text(max_size=60))
 def test_whatever_is_typed_is_understood_or_explained(text: str) -> None:
     understood = understand(text, TOWER_ORDER)
     assert bool(understood.readings) != bool(understood.troubles)
     assert all(trouble.what for trouble in understood.troubles)
-
-
-@settings(strategies.SUITE, max_examples=40)
-@given(strategies.SEEDS)
-def test_one_wrong_word_is_never_read_over(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = strategies.generated(rng)
-    assume(problem.constraints)
-    words = rule_words(rng.choice(problem.constraints), problem).split()
-    words.insert(rng.randrange(len(words)), 'zzyzx')
-    understood = understand(' '.join(words), problem)
-    assert understood.readings == ()
-    assert any('zzyzx' in trouble.what or trouble.cure for trouble in understood.troubles)
-
-
-def test_plain_words() -> None:
-    understood = understand('never put anything on b2', TOWER_ORDER)
-    assert [each.formula for each in understood.readings] == [
-        '(always (not (exists (?x) (on ?x b2))))'
-    ]
 
 
 @pytest.mark.parametrize(

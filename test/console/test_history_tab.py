@@ -11,14 +11,12 @@ import pytest
 from mcap_ros2.writer import Writer
 from support.kept_runs import keep_run, kept_folder
 
-from safegen_ros.console import motion
-from safegen_ros.console.access import Gate
-from safegen_ros.console.history_tab import ANY, DONE, NOT_DONE, HistoryTab
-from safegen_ros.console.motion import load_motion
-from safegen_ros.console.serving import serve
+from safegen_ros.console import history_tab
+from safegen_ros.console.access import Gate, serve
+from safegen_ros.console.history_tab import ANY, DONE, NOT_DONE, HistoryTab, load_motion
 from safegen_ros.console.state import ConsoleState
 from safegen_ros.console.widgets import Parts
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.errors import RecordError
 from safegen_ros.record.mcap_writer import schema_text
 
 GOOD, SHORT, BROKEN = '20260131T142500Z-000a', '20260131T142600Z-000b', '20260131T142700Z-000c'
@@ -115,7 +113,6 @@ def test_the_cell_at_any_time_of_a_run(tmp_path: Path) -> None:
     )
     found = load_motion(path)
     assert found.joint_names == tuple(NAMES)
-    assert found.whole
     assert found.seconds == pytest.approx(0.5)
     assert [sample.joints for sample in found.samples] == [(1.0, -1.0), (2.0, -2.0)]
     assert [sample.step for sample in found.samples] == [0, 1]
@@ -124,14 +121,12 @@ def test_the_cell_at_any_time_of_a_run(tmp_path: Path) -> None:
         assert found.at(time).joints[0] == joint
 
 
-def test_a_long_recording_is_cut_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(motion, 'MAX_SAMPLES', 3)
+def test_a_long_recording_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_tab, 'MAX_SAMPLES', 3)
     messages = [(float(n), '/joint_states', _joints(float(n))) for n in range(1, 6)]
     path = _recording(tmp_path / 'run.mcap', [(0.0, '/executor/progress', _progress(0)), *messages])
     found = load_motion(path)
-    assert (len(found.samples), found.whole) == (3, False)
+    assert len(found.samples) == 3
 
 
 def test_what_holds_no_motion_is_refused(tmp_path: Path) -> None:

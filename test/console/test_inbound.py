@@ -18,9 +18,8 @@ from viser import _messages
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from safegen_ros.console.access import Gate
+from safegen_ros.console.access import Gate, serve
 from safegen_ros.console.inbound import MAX_MESSAGE
-from safegen_ros.console.serving import serve
 
 CAMERA: dict[str, Any] = {
     'type': 'ViewerCameraMessage', 'wxyz': [1, 0, 0, 0], 'position': [1, 1, 1], 'fov': 1.0,

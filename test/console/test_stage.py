@@ -21,10 +21,9 @@ from support.blocks_small import THREE, TWO
 from support.waiting import WAIT_S
 
 from safegen_ros.console import choices
-from safegen_ros.console.access import Gate
+from safegen_ros.console.access import Gate, serve
 from safegen_ros.console.rehearsed import Posture, RehearsedMotion
 from safegen_ros.console.scene import GOAL_AT, Stand, Table
-from safegen_ros.console.serving import serve
 from safegen_ros.console.stage import ASPECT, CELL, Stage, begins_here, framed
 from safegen_ros.console.state import GoalView, Look, Pending, Snapshot
 from safegen_ros.nodes.cell_view import _blocks

@@ -13,10 +13,9 @@ from typing import Any, cast
 import pytest
 
 from safegen_ros.console import widgets
-from safegen_ros.console.access import Gate
+from safegen_ros.console.access import Gate, serve
 from safegen_ros.console.choices import read_problem
 from safegen_ros.console.operator_panel import OperatorPanel
-from safegen_ros.console.serving import serve
 from safegen_ros.console.state import ConsoleState, PartView, Pending, Snapshot, StopView
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
 from safegen_ros.console.widgets import APPROVE, HISTORY, PLAN, RULES, STEPS, TASK, Cards, Parts

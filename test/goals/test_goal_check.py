@@ -23,16 +23,17 @@ HOME = tuple(SCENE.home_joints)
 GOAL = '(and (on red blue) (on-table blue))'
 
 
-def _problem(goal: str = GOAL):
+def _task(goal: str = GOAL):
     text = f"""
     (define (problem p) (:domain blocksworld) (:objects red green blue)
       (:init (arm-empty) (on-table red) (on-table green) (on-table blue)
              (clear red) (clear green) (clear blue))
       (:goal {goal}))"""
-    return load_task(text).problem
+    return load_task(text)
 
 
-PROBLEM = _problem()
+TASK = _task()
+PROBLEM = TASK.problem
 TOWER = initial_layout(
     SCENE,
     tuple(PROBLEM.objects),
@@ -81,7 +82,7 @@ def test_what_the_executor_says_of_the_poses_counts_for_nothing():
 
 
 def test_a_goal_without_conditions_is_reached_by_any_state_but_not_by_none():
-    problem = _problem('(and)')
+    problem = _task('(and)').problem
     assert check_goal(problem, _world(FLAT), HOME, SCENE).reached
     assert not check_goal(problem, _world({}), HOME, SCENE).reached
 
@@ -114,10 +115,10 @@ def test_a_block_in_the_air_is_held_and_meets_such_a_goal_only():
     x, y, _ = TOWER['red'].position
     lifted = {**TOWER, 'red': Pose.upright(x, y, 0.15, TOWER['red'].yaw)}
     joints = _joints_over(lifted['red'])
-    assert check_goal(_problem('(holding red)'), _world(lifted), joints, SCENE).reached
+    assert check_goal(_task('(holding red)').problem, _world(lifted), joints, SCENE).reached
     assert not check_goal(PROBLEM, _world(lifted), joints, SCENE).reached
     # The same poses with the joints of another moment: nothing carries the block.
-    astray = check_goal(_problem('(holding red)'), _world(lifted), HOME, SCENE)
+    astray = check_goal(_task('(holding red)').problem, _world(lifted), HOME, SCENE)
     assert not astray.reached
     assert 'rests on nothing' in astray.problem
 
@@ -134,17 +135,17 @@ FACTS = ('(on red blue)', '(on-table blue)', '(on-table green)', '(arm-empty)')
 
 
 def test_the_facts_of_a_symbolic_cell_are_compared_with_the_goal():
-    check = check_facts(PROBLEM, _world({}, FACTS))
+    check = check_facts(TASK, _world({}, FACTS))
     assert check.reached
     assert check.conjuncts == (('(on red blue)', True), ('(on-table blue)', True))
-    less = check_facts(PROBLEM, _world({}, FACTS[1:]))
+    less = check_facts(TASK, _world({}, FACTS[1:]))
     assert not less.reached
     assert less.conjuncts == (('(on red blue)', False), ('(on-table blue)', True))
-    assert check_facts(_problem('(not (holding red))'), _world({}, FACTS)).reached
+    assert check_facts(_task('(not (holding red))'), _world({}, FACTS)).reached
 
 
 def test_facts_that_no_symbolic_cell_of_this_task_has_are_a_problem():
-    astray = check_facts(PROBLEM, _world({}, (*FACTS, '(on pink red)')))
+    astray = check_facts(TASK, _world({}, (*FACTS, '(on pink red)')))
     assert not astray.reached
     assert 'pink' in astray.problem
-    assert not check_facts(PROBLEM, _world(TOWER, FACTS)).reached
+    assert not check_facts(TASK, _world(TOWER, FACTS)).reached

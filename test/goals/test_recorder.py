@@ -27,11 +27,11 @@ from safegen_ros.goals.recorder import RunRecorder, RunStage
 from safegen_ros.goals.request import CellChoice, GoalRequest
 from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, JournalEntry, load_journal
-from safegen_ros.record.json_form import plain
-from safegen_ros.record.run import RunRecord
+from safegen_ros.record.run import ReplanRecord, RunRecord
 from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import record_conversions
+from safegen_ros.schema import plain
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 
@@ -140,7 +140,7 @@ def test_the_steps_of_a_second_execution_are_counted_on(session: RunRecorder) ->
     for goal, event in _execution(EXECUTION, 0):
         _hear(session, goal, event)
     _hear(session, EXECUTION, events.EndEvent(ErrorCode.STATE_MISMATCH, 'it differs'))
-    _hear(session, GOAL, events.ReplanRecord(1, 'it differs', 1, '', ''))
+    _hear(session, GOAL, ReplanRecord(1, 'it differs', 1, '', ''))
     _hear(session, GOAL, events.GoalEvent('execute_plan', SECOND))
     for goal, event in _execution(SECOND, 1):
         _hear(session, goal, event)

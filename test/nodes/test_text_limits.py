@@ -46,7 +46,6 @@ from safegen_ros.pddl.plan import MAX_PLAN_TEXT
 from safegen_ros.pddl.plan import Plan as Steps
 from safegen_ros.pddl.sexpr import MAX_TEXT
 from safegen_ros.record.journal import JOURNAL, load_journal
-from safegen_ros.record.json_form import plain
 from safegen_ros.ros import qos, record_conversions
 from safegen_ros.ros.calls import (
     MAX_ITEMS,
@@ -59,6 +58,7 @@ from safegen_ros.ros.calls import (
 from safegen_ros.ros.commands import CommandClient
 from safegen_ros.ros.interfaces import COMMON, INTERFACES, Kind
 from safegen_ros.ros.rclpy_compat import GoalClient
+from safegen_ros.schema import plain
 
 
 def _kinds() -> Iterator[Any]:

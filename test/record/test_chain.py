@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safegen_ros.errors import RecordError
 from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.paths import state_dir
 from safegen_ros.record.chain import (
@@ -24,7 +25,6 @@ from safegen_ros.record.chain import (
     signature_words,
 )
 from safegen_ros.record.journal import Journal, load_journal, load_signed
-from safegen_ros.record.json_form import RecordError
 
 COLUMNS = ('number', 'time', 'kind', 'data', 'digest', 'key', 'signature')
 

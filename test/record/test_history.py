@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 
-from safegen_ros.cli.failures import EXIT_BAD_INPUT, EXIT_OK
+from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.history import Filter, list_kept
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, RecordError
 from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.record.events import EVENTS, EndEvent, GoalEvent, TaskEvent
 from safegen_ros.record.history import (
@@ -33,7 +33,6 @@ from safegen_ros.record.history import (
     task_record,
 )
 from safegen_ros.record.journal import JOURNAL, Journal, load_journal
-from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.node_journal import NodeJournal
 from safegen_ros.record.present import runs
 from safegen_ros.record.present.constraint_status import trajectory
@@ -48,6 +47,7 @@ from safegen_ros.record.present.runs import (
 from safegen_ros.record.present.wording import steps_of
 from safegen_ros.record.run import ReplanRecord, RunRecord, StepRecord, WorldRecord
 from safegen_ros.record.run_log import RunLog, RunState, load_run
+from safegen_ros.schema import plain
 
 
 def test_the_journal_alone_gives_back_the_whole_record(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_any_damage_to_one_journal_hides_no_other(
             for _ in range(chance.choice((1, 1, 8, 400))):
                 flipped[chance.randrange(len(flipped))] = chance.randrange(256)
             damaged.write_bytes(flipped[: chance.choice((len(flipped), len(flipped) // 2))])
-            assert list_kept(0, Filter(), as_json=True) in (EXIT_OK, EXIT_BAD_INPUT)
+            assert list_kept(0, Filter(), as_json=True) in (ExitStatus.OK, ExitStatus.BAD_INPUT)
             listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
             others = {run['run']: run['result'] for run in listed if run['result'] != 'UNREADABLE'}
             assert others[whole.name] == SUCCESS

@@ -22,10 +22,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safegen_ros.errors import RecordError
 from safegen_ros.paths import new_run_dir
 from safegen_ros.record.chain import ChainLink, ChainWriter
 from safegen_ros.record.journal import Journal, is_written, load_journal
-from safegen_ros.record.json_form import RecordError
 
 DATA = st.dictionaries(
     st.sampled_from(['text', 'step', 'ok']),

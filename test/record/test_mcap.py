@@ -20,9 +20,9 @@ from mcap_ros2.decoder import DecoderFactory
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 
-from safegen_ros.console.motion import load_motion
+from safegen_ros.console.history_tab import load_motion
+from safegen_ros.errors import RecordError
 from safegen_ros.paths import share_dir
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.mcap_reader import read_messages
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, Topic, schema_text
 from safegen_ros.ros.stack_state import use_stack_discovery

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.kept_runs import PLAN, TASK, kept_folder
 
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, RecordError
 from safegen_ros.record.events import (
     EndEvent,
     Event,
@@ -27,7 +27,6 @@ from safegen_ros.record.events import (
 )
 from safegen_ros.record.history import list_runs, outcome_of, task_record
 from safegen_ros.record.journal import JOURNAL, load_journal
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.node_journal import NodeJournal, load_goals
 from safegen_ros.record.replay import reverify, why_not_executed
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord

@@ -1,9 +1,14 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A run once more: the same where nothing was changed, and a difference wherever something was."""
+"""A run once more: the same where nothing was changed, and a difference wherever something was.
+
+Release 0.1 recorded the runs of `test/golden/runs`, which are never replaced: they are read, proved
+and executed again as they were then. Each has the kinds and data of a journal, one entry a line.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +16,27 @@ import pytest
 from support.kept_runs import TASK, keep_run, kept_folder
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.record.journal import JOURNAL, Journal
 from safegen_ros.record.replay import reexecute, reverify, why_not_executed
 from safegen_ros.record.run import (
     BlockRecord,
     RunRecord,
     WorldRecord,
 )
+from safegen_ros.record.run_log import load_run
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.verdict import Category
 
 END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
+
+RUNS = sorted((Path(__file__).parents[1] / 'golden' / 'runs').glob('*.jsonl'))
+UNEXECUTED = {
+    'cancelled': 'nothing was executed', 'exhausted': 'nothing was executed',
+    'household': 'it was worked on step by step', 'looks': 'the world was not as foreseen',
+    'no-plan': 'nothing was executed', 'refused-plan': 'nothing was executed',
+    'replan': 'the world was not as foreseen',
+}  # fmt: skip
+"""Runs without an execution that can be repeated, each with the reason."""
 
 
 @pytest.fixture
@@ -119,3 +135,20 @@ def test_what_cannot_be_carried_out_says_why(record: RunRecord) -> None:
     assert why_not_executed(replace(record, steps=(), steps_done=0)) == 'nothing was executed'
     unproved = replace(record, verdict=record.attempts[1].verdict)
     assert 'the executed plan was not proved' in why_not_executed(unproved)
+
+
+def test_there_are_runs_of_every_kind():
+    assert len(RUNS) >= 20
+
+
+@pytest.mark.parametrize('path', RUNS, ids=lambda path: path.stem)
+def test_a_recorded_run_replays_without_a_difference(path: Path, tmp_path: Path):
+    with Journal(tmp_path / JOURNAL) as journal:
+        journal.extend(json.loads(line) for line in path.read_text().splitlines())
+    record = load_run(tmp_path).record
+    assert [each.differences for each in reverify(record) if each.differences] == []
+    why = why_not_executed(record)
+    assert bool(why) == (path.stem in UNEXECUTED)
+    assert why.startswith(UNEXECUTED.get(path.stem, ''))
+    if not why:
+        assert reexecute(record, load_scene(None)).differences == ()

@@ -22,43 +22,18 @@ from support.kept_runs import PLAN, keep_run, kept_folder
 
 import safegen_ros
 from safegen_ros.cli.verdicts import print_fact
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, RecordError, SafegenError
+from safegen_ros.record import events
+from safegen_ros.record import run as records
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.events import (
-    KINDS,
-    EndEvent,
-    ObservedEvent,
-    PassedEvent,
-    PhaseEvent,
-    PlanEvent,
-    ResultEvent,
-    StackEvent,
-    StepEvent,
-    StopEvent,
-    TaskEvent,
-    UnboundEvent,
-)
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.json_form import RecordError, plain
 from safegen_ros.record.present import share
 from safegen_ros.record.present.html import LONGEST, PRESENT, environment, part, upto
 from safegen_ros.record.present.report import summary
 from safegen_ros.record.present.share import share_html, write_share
 from safegen_ros.record.present.telling import RunFact
-from safegen_ros.record.run import (
-    AnswerRecord,
-    ArtefactRecord,
-    AttemptRecord,
-    GoalRecord,
-    ModelRecord,
-    ReleaseRecord,
-    ReplanRecord,
-    StepRecord,
-    TaskRecord,
-    UnderstoodRecord,
-    WorldRecord,
-)
 from safegen_ros.record.run_log import KeptRun, RunState, load_run
+from safegen_ros.schema import plain
 from safegen_ros.terminal import Console
 from safegen_ros.untrusted import visible
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
@@ -149,7 +124,7 @@ def test_hostile_text_in_every_field_is_only_shown(tmp_path: Path) -> None:
     broken = BrokenConstraint(EVIL, ((EVIL, EVIL),), 1, 0, EVIL, EVIL)
     verdicts = [Verdict(category, EVIL, 0, 1, 0.5, (broken,), (EVIL,), 1) for category in Category]
     attempts = tuple(
-        AttemptRecord(number, EVIL, EVIL, steps, verdict, 0.1, replan=replan)
+        records.AttemptRecord(number, EVIL, EVIL, steps, verdict, 0.1, replan=replan)
         for number, verdict in enumerate(verdicts, 1)
         for steps in (PLAN, (EVIL,))
         for replan in (0, 1)
@@ -157,30 +132,36 @@ def test_hostile_text_in_every_field_is_only_shown(tmp_path: Path) -> None:
     record = dataclasses.replace(
         kept.record,
         run_id=EVIL, started=EVIL, attempts=attempts, plan=(*PLAN, EVIL), plan_source=EVIL,
-        verdict=Verdict(Category.SUCCESS, EVIL), steps=(StepRecord(0, EVIL, 0.0, 1.0),),
-        worlds=(WorldRecord(1, (EVIL, f'({EVIL})')),), goal=(GoalRecord(EVIL, False),),
-        reached=False, cell=EVIL, error_code=ErrorCode.ROBOT_FAULT, message=EVIL,
-        model=ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), timings={EVIL: 1.0}, versions={EVIL: EVIL},
-        artefacts=(ArtefactRecord(EVIL, EVIL, EVIL),), approved_by=EVIL,
-        replans=(ReplanRecord(1, EVIL, 0, '', EVIL),), answers=(AnswerRecord(1, 1, EVIL, EVIL),),
-        understood=UnderstoodRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL),
+        verdict=Verdict(Category.SUCCESS, EVIL), steps=(records.StepRecord(0, EVIL, 0.0, 1.0),),
+        worlds=(records.WorldRecord(1, (EVIL, f'({EVIL})')),),
+        goal=(records.GoalRecord(EVIL, False),), reached=False, cell=EVIL,
+        error_code=ErrorCode.ROBOT_FAULT, message=EVIL,
+        model=records.ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), timings={EVIL: 1.0},
+        versions={EVIL: EVIL}, artefacts=(records.ArtefactRecord(EVIL, EVIL, EVIL),),
+        approved_by=EVIL, replans=(records.ReplanRecord(1, EVIL, 0, '', EVIL),),
+        answers=(records.AnswerRecord(1, 1, EVIL, EVIL),),
+        understood=records.UnderstoodRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL),
     )  # fmt: skip
-    evil_task = TaskRecord(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL), EVIL, EVIL)
-    events = (
-        TaskEvent(EVIL, kept.record.started, evil_task, EVIL, site=EVIL),
-        StackEvent(ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), EVIL), AnswerRecord(1, 1, EVIL, EVIL),
-        UnderstoodRecord(question=EVIL), attempts[0], PassedEvent(EVIL), UnboundEvent((EVIL,)),
-        ReplanRecord(1, EVIL, 1, EVIL, EVIL), PlanEvent((EVIL,), EVIL),
-        ApprovalRecord(True, EVIL, EVIL, EVIL, EVIL), StopEvent(True, EVIL, EVIL),
-        ReleaseRecord('failed', EVIL, EVIL), PhaseEvent(EVIL, 0.0, EVIL),
-        StepEvent(0, EVIL, 0.0, EVIL), ObservedEvent(1, 0.0, (EVIL,), (EVIL,), EVIL, EVIL),
-        ResultEvent((EVIL,), EVIL, Verdict(), 1, approved_by=EVIL),
-        EndEvent(ErrorCode.ROBOT_FAULT, EVIL),
+    evil_task = records.TaskRecord(
+        EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL), EVIL, EVIL
+    )
+    told = (
+        events.TaskEvent(EVIL, kept.record.started, evil_task, EVIL, site=EVIL),
+        events.StackEvent(records.ModelRecord(EVIL, 1, 0.5, 0.5, 1, True), EVIL),
+        records.AnswerRecord(1, 1, EVIL, EVIL), records.UnderstoodRecord(question=EVIL),
+        attempts[0], events.PassedEvent(EVIL), events.UnboundEvent((EVIL,)),
+        records.ReplanRecord(1, EVIL, 1, EVIL, EVIL), events.PlanEvent((EVIL,), EVIL),
+        ApprovalRecord(True, EVIL, EVIL, EVIL, EVIL), events.StopEvent(True, EVIL, EVIL),
+        records.ReleaseRecord('failed', EVIL, EVIL), events.PhaseEvent(EVIL, 0.0, EVIL),
+        events.StepEvent(0, EVIL, 0.0, EVIL),
+        events.ObservedEvent(1, 0.0, (EVIL,), (EVIL,), EVIL, EVIL),
+        events.ResultEvent((EVIL,), EVIL, Verdict(), 1, approved_by=EVIL),
+        events.EndEvent(ErrorCode.ROBOT_FAULT, EVIL),
     )  # fmt: skip
     first = kept.entries[0]
     entries = tuple(
-        dataclasses.replace(first, number=number, kind=KINDS[type(event)], data=plain(event))
-        for number, event in enumerate(events)
+        dataclasses.replace(first, number=number, kind=events.KINDS[type(event)], data=plain(event))
+        for number, event in enumerate(told)
     )
     for task in (kept.record.task, evil_task):
         for state in RunState:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safegen_ros.record.json_form import RecordError
+from safegen_ros.errors import RecordError
 from safegen_ros.record.mcap_reader import Recorded
 from safegen_ros.record.video import (
     FRAME_RATE,
@@ -196,9 +196,9 @@ def recording(path):
 
 def test_a_recording_becomes_a_video_in_which_the_arm_moves(tmp_path):
     recording(tmp_path / 'run.mcap')
-    video = render_video(tmp_path / 'run.mcap', tmp_path / 'v.mp4', load_scene(), speed=2.0)
-    moving, end = 8, round(1.5 * FRAME_RATE)
-    assert (video.frames, video.speed) == (moving + end, 2.0)
+    video = render_video(tmp_path / 'run.mcap', tmp_path / 'v.mp4', load_scene())
+    moving, end = 16, round(1.5 * FRAME_RATE)
+    assert (video.frames, video.speed) == (moving + end, 1.0)
     with av.open(str(video.path)) as container:
         frames = [f.to_ndarray(format='rgb24') for f in container.decode(video=0)]
     assert len(frames) == video.frames

@@ -19,7 +19,6 @@ from safegen_ros.record.present.wording import (
     StackSituation,
     condition_words,
     ended_words,
-    goal_words,
     next_words,
     step_text_words,
     step_words,
@@ -148,7 +147,7 @@ def test_steps_in_words() -> None:
 
 
 def test_the_goal_and_conditions() -> None:
-    assert goal_words(TOWER_ORDER) == ('block b1 is on block b4', 'block b4 is on block b3')
+    assert condition_words('(on b1 b4)', TOWER_ORDER) == 'block b1 is on block b4'
     assert condition_words('(not (clear b1))', TOWER_ORDER) == 'block b1 is not clear'
     assert condition_words('(fly b1)', TOWER_ORDER) == '(fly b1)'
     assert condition_words('', TOWER_ORDER) == ''

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from support.node_programs import spec, wait_gone
+from support.node_programs import PROGRAMS, ROOT, Command, spec, wait_gone
 from support.waiting import WAIT_S, wait_until
 
 from safegen_ros.bringup import supervisor as supervisor_module
@@ -25,6 +25,34 @@ from safegen_ros.bringup.profiles import NodeSpec, Ready
 from safegen_ros.bringup.supervisor import SAME_KEYSTROKE_S, NodeDiedError, Supervisor
 from safegen_ros.errors import BringupError
 from safegen_ros.ros.stack_state import DomainLock, read_state, stop_running
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch, ros_domain):
+    """The programs on the import path of the nodes, and a runtime folder of this test."""
+    for name, text in PROGRAMS.items():
+        (tmp_path / f'node_{name}.py').write_text(text)
+    monkeypatch.setenv('SAFEGEN_RUNTIME_DIR', str(tmp_path / 'runtime'))
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(ros_domain))
+    paths = [str(ROOT), str(tmp_path), *filter(None, [os.environ.get('PYTHONPATH')])]
+    monkeypatch.setenv('PYTHONPATH', os.pathsep.join(paths))
+    monkeypatch.setenv('OMP_NUM_THREADS', '1')
+    return tmp_path
+
+
+@pytest.fixture
+def command(world):
+    started = []
+
+    def start(*specs, **more):
+        started.append(Command(world, *specs, **more))
+        return started[-1]
+
+    yield start
+    for each in started:
+        if each.process.poll() is None:
+            each.process.kill()
+            each.process.wait()
 
 
 def test_nodes_start_in_order_and_are_stopped_in_reverse(world, monkeypatch):

@@ -7,18 +7,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from safegen_ros.language.english import constraint_sentence, formula_words
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.present.chart import chart_html, chart_of_attempt
-from safegen_ros.record.present.compare import compare, compare_html
+from safegen_ros.record.present.compare import compare_html
 from safegen_ros.record.present.constraint_status import legend_html, lights, lights_html
 from safegen_ros.record.present.html import part
 from safegen_ros.record.present.pictures import before_after_html, film_html, goal_html, state_html
 from safegen_ros.record.present.wording import (
     CATEGORY_WORDS,
-    goal_words,
-    rule_words,
     step_text_words,
     steps_of,
     verdict_words,
@@ -39,11 +38,12 @@ def task_html(problem: Problem | None) -> str:
     if problem is None:
         return part('note', 'The task of this goal is not known here.')
     rules = [
-        (rule_words(each, problem), constraint_text(each))
+        (constraint_sentence(each, problem), constraint_text(each))
         for each in problem.constraints[:MOST_RULES]
     ]
     left = len(problem.constraints) - len(rules)
-    return part('task', problem.name, goal_words(problem)[:MOST_RULES], rules, left)
+    goal = [formula_words(each, problem) for each in problem.goal_conjuncts()[:MOST_RULES]]
+    return part('task', problem.name, goal, rules, left)
 
 
 def attempt_html(
@@ -93,7 +93,7 @@ def attempt_html(
             told['around'] = before_after_html(problem, steps, failing)
     if before is not None and before.steps and attempt.steps:
         told['before'] = before.number
-        told['compared'] = compare_html(problem, compare(problem, before, attempt))
+        told['compared'] = compare_html(problem, before, attempt)
     return part('attempt', told)
 
 

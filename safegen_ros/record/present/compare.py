@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from safegen_ros.pddl.model import Problem
@@ -22,94 +21,49 @@ from safegen_ros.record.run import AttemptRecord
 from safegen_ros.record.run_log import KeptRun
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedStep:
-    """A step of two plans.
-
-    Attributes:
-        index: from 0.
-        left: of the first plan, in PDDL; empty where it has ended.
-        right: of the second one, likewise.
-        same: whether they are the same step.
-        same_world: whether both lead to the same state; None where one of them cannot be followed.
-    """
-
-    index: int
-    left: str
-    right: str
-    same: bool
-    same_world: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptComparison:
-    """Two attempts at one problem.
-
-    Attributes:
-        parts_at: index of the first step that is not the same; -1 where there is none.
-    """
-
-    left: AttemptRecord
-    right: AttemptRecord
-    steps: tuple[ComparedStep, ...]
-    parts_at: int
-
-
-def compare(
-    problem: Problem | None, left: AttemptRecord, right: AttemptRecord
-) -> AttemptComparison:
-    """Two attempts step by step.
+def compare_html(problem: Problem | None, left: AttemptRecord, right: AttemptRecord) -> str:
+    """Two attempts step by step as a table, with their verdicts.
 
     Args:
         problem: what both were for; None where it is not known, so that no states are compared.
     """
-    worlds = [
-        trajectory(problem, steps_of(attempt.steps)) if problem is not None else ()
-        for attempt in (left, right)
-    ]
-    found = []
-    for index, (a, b) in enumerate(zip_longest(left.steps, right.steps, fillvalue='')):
-        both = all(index + 1 < len(states) for states in worlds)
-        same_world = worlds[0][index + 1] == worlds[1][index + 1] if both else None
-        found.append(ComparedStep(index, a, b, a == b, same_world))
-    parts_at = next((each.index for each in found if not each.same), -1)
-    return AttemptComparison(left, right, tuple(found), parts_at)
-
-
-def comparison_words(comparison: AttemptComparison) -> str:
-    """In a sentence where two attempts part."""
-    left, right = comparison.left, comparison.right
-    names = f'Attempt {left.number} and attempt {right.number}'
-    if not comparison.steps:
-        return f'{names}: in neither of them is there a step to read.'
-    if comparison.parts_at < 0:
-        return f'{names} are the same, step by step.'
-    common = comparison.parts_at
-    if not common:
-        return f'{names} are different from the first step on.'
-    return (
-        f'{names} share the first {common} step{"s" * (common > 1)} and part in step {common + 1}.'
-    )
-
-
-def compare_html(problem: Problem | None, comparison: AttemptComparison) -> str:
-    """Two attempts as a table, with their verdicts."""
-    both = (comparison.left, comparison.right)
+    both = (left, right)
     heads = [
         f'Attempt {each.number} ({each.source}): {CATEGORY_WORDS[each.verdict.category]}'
         for each in both
     ]
     failing = [-1 if each.verdict.ok else each.verdict.failing_step for each in both]
+    worlds = [
+        trajectory(problem, steps_of(each.steps)) if problem is not None else () for each in both
+    ]
     rows = []
-    for each in comparison.steps:
+    for index, texts in enumerate(zip_longest(left.steps, right.steps, fillvalue=''), 1):
         cells = [
-            (step_text_words(text, problem), each.index == fails) if text else ('', False)
-            for fails, text in zip(failing, (each.left, each.right), strict=True)
+            (step_text_words(text, problem), index - 1 == fails) if text else ('', False)
+            for fails, text in zip(failing, texts, strict=True)
         ]
-        told = '=' if each.same else '≠ (same world)' if each.same_world else '≠'
-        rows.append((each.index + 1, cells, told))
+        known = all(index < len(states) for states in worlds)
+        same_world = known and worlds[0][index] == worlds[1][index]
+        told = '≠ (same world)' if same_world else '≠'
+        rows.append((index, cells, '=' if texts[0] == texts[1] else told))
     why = [(f'Attempt {each.number}', verdict_words(problem, each)) for each in both]
-    return part('comparison', comparison_words(comparison), heads, rows, why)
+    return part('comparison', _parting_words(left, right), heads, rows, why)
+
+
+def _parting_words(left: AttemptRecord, right: AttemptRecord) -> str:
+    """In a sentence where two attempts part."""
+    names = f'Attempt {left.number} and attempt {right.number}'
+    if not left.steps and not right.steps:
+        return f'{names}: in neither of them is there a step to read.'
+    if left.steps == right.steps:
+        return f'{names} are the same, step by step.'
+    pairs = zip_longest(left.steps, right.steps)
+    common = next(number for number, (a, b) in enumerate(pairs) if a != b)
+    if not common:
+        return f'{names} are different from the first step on.'
+    return (
+        f'{names} share the first {common} step{"s" * (common > 1)} and part in step {common + 1}.'
+    )
 
 
 Difference = tuple[str, str, str]

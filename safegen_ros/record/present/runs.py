@@ -17,12 +17,11 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import RecordError, SafegenError
 from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.record.history import task_of
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.wording import step_text_words, steps_of
 from safegen_ros.record.run import RunRecord, TaskRecord

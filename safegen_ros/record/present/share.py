@@ -15,10 +15,9 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from safegen_ros import __version__
-from safegen_ros.errors import SafegenError
+from safegen_ros.errors import RecordError, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record.history import duration_s, outcome_of, recorded_task
-from safegen_ros.record.json_form import RecordError
 from safegen_ros.record.present import html
 from safegen_ros.record.present.cards import MOST_RULES, attempt_html, steps_html, task_html
 from safegen_ros.record.present.chart import chart_html, chart_of_run

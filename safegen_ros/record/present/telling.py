@@ -16,33 +16,12 @@ from typing import Any
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.extract import REMARK
 from safegen_ros.pddl.model import Problem
+from safegen_ros.record import events
+from safegen_ros.record import run as records
 from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.events import (
-    EndEvent,
-    Event,
-    GoalEvent,
-    MeasuredEvent,
-    ObservedEvent,
-    PassedEvent,
-    PhaseEvent,
-    PlanEvent,
-    ResultEvent,
-    StackEvent,
-    StepEvent,
-    StopEvent,
-    TaskEvent,
-    UnboundEvent,
-)
 from safegen_ros.record.history import outcome_of
 from safegen_ros.record.present.report import seen_words
 from safegen_ros.record.present.wording import CATEGORY_WORDS, step_text_words
-from safegen_ros.record.run import (
-    AnswerRecord,
-    AttemptRecord,
-    ReleaseRecord,
-    ReplanRecord,
-    UnderstoodRecord,
-)
 from safegen_ros.record.run_log import KeptRun, RunState, read_event
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
@@ -65,16 +44,16 @@ class RunFact:
     details: tuple[str, ...] = ()
 
 
-def tell(event: Event, problem: Problem | None = None, cell: str = '') -> RunFact | None:
+def tell(event: events.Event, problem: Problem | None = None, cell: str = '') -> RunFact | None:
     """An event as a fact; None if it means nothing to a reader.
 
     Args:
         problem: of the run; None where steps cannot be put into its words.
         cell: what executes, as in the record.
     """
-    if isinstance(event, MeasuredEvent):
+    if isinstance(event, events.MeasuredEvent):
         return _measured(event, seen_words(cell))
-    if isinstance(event, StepEvent):
+    if isinstance(event, events.StepEvent):
         return RunFact(f'Step {event.index + 1} begins: {step_text_words(event.step, problem)}.')
     told = _TOLD.get(type(event))
     return told(event) if told is not None else None
@@ -94,17 +73,17 @@ def timeline(kept: KeptRun, problem: Problem | None) -> tuple[tuple[float, RunFa
     return tuple(found)
 
 
-def _task(event: TaskEvent) -> RunFact:
+def _task(event: events.TaskEvent) -> RunFact:
     return RunFact(f'The task {event.task.name} was read from {event.task.source}.')
 
 
-def _stack(event: StackEvent) -> RunFact | None:
+def _stack(event: events.StackEvent) -> RunFact | None:
     told = [f'{event.model.name} plans.'] if event.model.name else []
     told += [f'The cell is {event.cell}.'] if event.cell else []
     return RunFact(' '.join(told)) if told else None
 
 
-def _goal(event: GoalEvent) -> RunFact | None:
+def _goal(event: events.GoalEvent) -> RunFact | None:
     asked = {
         'plan_task': 'A plan is requested.',
         'run_task': 'A plan and its execution are requested.',
@@ -113,14 +92,14 @@ def _goal(event: GoalEvent) -> RunFact | None:
     return RunFact(asked) if asked else None
 
 
-def _answer(event: AnswerRecord) -> RunFact:
+def _answer(event: records.AnswerRecord) -> RunFact:
     name = f'Translation {event.reading}, answer {event.attempt},'
     if event.refused:
         return RunFact(f'{name} is not good: {event.refused}', NOTE)
     return RunFact(f'{name} is accepted.')
 
 
-def _understood(event: UnderstoodRecord) -> RunFact:
+def _understood(event: records.UnderstoodRecord) -> RunFact:
     if not event.problem:
         return RunFact(f'A question back: {event.question}', NOTE)
     digest = f'digest of this reading: {event.digest}' if event.digest else ''
@@ -131,7 +110,7 @@ def _understood(event: UnderstoodRecord) -> RunFact:
     return RunFact('The request was understood.', GOOD, details)
 
 
-def _attempt(event: AttemptRecord) -> RunFact:
+def _attempt(event: records.AttemptRecord) -> RunFact:
     verdict = event.verdict
     told = f'{CATEGORY_WORDS[verdict.category]} ({verdict.category.name})'
     took = f'{len(event.steps)} steps, {event.seconds:.2f} s'
@@ -148,7 +127,9 @@ def _attempt(event: AttemptRecord) -> RunFact:
     )
 
 
-def repeated(event: AttemptRecord, attempts: Iterable[AttemptRecord]) -> RunFact | None:
+def repeated(
+    event: records.AttemptRecord, attempts: Iterable[records.AttemptRecord]
+) -> RunFact | None:
     """A short fact for an attempt that repeats an earlier one; None for any other."""
     for earlier in attempts:
         same_task = (earlier.replan, earlier.base) == (event.replan, event.base)
@@ -160,7 +141,7 @@ def repeated(event: AttemptRecord, attempts: Iterable[AttemptRecord]) -> RunFact
     return None
 
 
-def answer_line(attempt: AttemptRecord) -> str:
+def answer_line(attempt: records.AttemptRecord) -> str:
     """The answer, in one line."""
     if attempt.steps:
         told = ' '.join(attempt.steps)
@@ -174,7 +155,7 @@ def answer_line(attempt: AttemptRecord) -> str:
     return f'{told}  (as the model wrote it)' if attempt.unread else told
 
 
-def _replan(event: ReplanRecord) -> RunFact:
+def _replan(event: records.ReplanRecord) -> RunFact:
     return RunFact(
         f'After {event.steps_done} steps the task was replanned ({event.number}): {event.reason}',
         ALARM,
@@ -187,18 +168,18 @@ def _approval(event: ApprovalRecord) -> RunFact:
     return RunFact(f'{told}{reason}', GOOD if event.approved else NOTE)
 
 
-def _stop(event: StopEvent) -> RunFact:
+def _stop(event: events.StopEvent) -> RunFact:
     return RunFact(f'{"STOPPED" if event.stopped else "Reset"}: {event.reason}', ALARM)
 
 
-def _release(event: ReleaseRecord) -> RunFact:
+def _release(event: records.ReleaseRecord) -> RunFact:
     if event.phase == 'asked':
         return RunFact('An operator releases the tool.', ALARM)
     done = 'let go' if event.phase == 'done' else 'did NOT let go'
     return RunFact(f'The tool {done}: {event.said}', ALARM)
 
 
-def _phase(event: PhaseEvent) -> RunFact:
+def _phase(event: events.PhaseEvent) -> RunFact:
     told = {
         ExecutionPhase.VERIFYING: 'The executor proves the plan itself.',
         ExecutionPhase.REHEARSING: 'The plan is rehearsed on the twin.',
@@ -210,7 +191,7 @@ def _phase(event: PhaseEvent) -> RunFact:
     return RunFact(told, GOOD if preparing else '', details)
 
 
-def _observed(event: ObservedEvent) -> RunFact:
+def _observed(event: events.ObservedEvent) -> RunFact:
     when = f'after step {event.done}' if event.done else 'before step 1'
     told = f'The world was observed {when}.'
     if event.look:
@@ -220,18 +201,18 @@ def _observed(event: ObservedEvent) -> RunFact:
     return RunFact(told, '', (f'seen: {seen}', *unseen) if seen else unseen)
 
 
-def _result(event: ResultEvent) -> RunFact:
+def _result(event: events.ResultEvent) -> RunFact:
     allowed = f' {event.approved_by} had approved the plan.' if event.approved_by else ''
     return RunFact(f'The goal ended with {event.steps_done} steps executed.{allowed}')
 
 
-def _end(event: EndEvent) -> RunFact:
+def _end(event: events.EndEvent) -> RunFact:
     if event.error is ErrorCode.NONE:
         return RunFact('It ended without an error.', GOOD)
     return RunFact(f'It ended with {event.error.name}: {event.message}', BAD)
 
 
-def _measured(event: MeasuredEvent, seen: str) -> RunFact:
+def _measured(event: events.MeasuredEvent, seen: str) -> RunFact:
     """The world at the end, which was measured, or is only thought of."""
     if event.reached is None:
         return RunFact('The world at the end was not observed.')
@@ -250,23 +231,27 @@ def _measured(event: MeasuredEvent, seen: str) -> RunFact:
 
 
 _TOLD: dict[type, Callable[[Any], RunFact | None]] = {
-    TaskEvent: _task,
-    StackEvent: _stack,
-    GoalEvent: _goal,
-    AnswerRecord: _answer,
-    UnderstoodRecord: _understood,
-    AttemptRecord: _attempt,
-    PassedEvent: lambda event: RunFact(f'The next planner tries: {event.reason}', NOTE),
-    UnboundEvent: lambda event: RunFact('Rules of the site do not apply.', NOTE, event.rules),
-    ReplanRecord: _replan,
-    PlanEvent: lambda e: RunFact(f'A plan of {len(e.plan)} steps came from {e.plan_source}.'),
+    events.TaskEvent: _task,
+    events.StackEvent: _stack,
+    events.GoalEvent: _goal,
+    records.AnswerRecord: _answer,
+    records.UnderstoodRecord: _understood,
+    records.AttemptRecord: _attempt,
+    events.PassedEvent: lambda event: RunFact(f'The next planner tries: {event.reason}', NOTE),
+    events.UnboundEvent: lambda event: RunFact(
+        'Rules of the site do not apply.', NOTE, event.rules
+    ),
+    records.ReplanRecord: _replan,
+    events.PlanEvent: lambda e: RunFact(
+        f'A plan of {len(e.plan)} steps came from {e.plan_source}.'
+    ),
     ApprovalRecord: _approval,
-    StopEvent: _stop,
-    ReleaseRecord: _release,
-    PhaseEvent: _phase,
-    ObservedEvent: _observed,
-    ResultEvent: _result,
-    EndEvent: _end,
+    events.StopEvent: _stop,
+    records.ReleaseRecord: _release,
+    events.PhaseEvent: _phase,
+    events.ObservedEvent: _observed,
+    events.ResultEvent: _result,
+    events.EndEvent: _end,
 }
 
 

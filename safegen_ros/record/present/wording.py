@@ -71,16 +71,6 @@ def step_text_words(text: str, problem: Problem | None) -> str:
     return step_words(steps[0], problem) if len(steps) == 1 else text
 
 
-def rule_words(constraint: Constraint, problem: Problem) -> str:
-    """A constraint as a sentence."""
-    return constraint_sentence(constraint, problem)
-
-
-def goal_words(problem: Problem) -> tuple[str, ...]:
-    """The conditions of the goal."""
-    return tuple(formula_words(part, problem) for part in problem.goal_conjuncts())
-
-
 def condition_words(text: str, problem: Problem) -> str:
     """A condition that a verdict has as PDDL, in words; as it is where it cannot be read."""
     try:
@@ -152,7 +142,7 @@ def _unsafe(problem: Problem, verdict: Verdict, steps: Sequence[Step]) -> Iterat
         return
     first, *others = verdict.broken
     constraint = _constraint(problem, first)
-    rule = rule_words(constraint, problem) if constraint else first.text
+    rule = constraint_sentence(constraint, problem) if constraint else first.text
     if verdict.failing_step < 0:
         yield f'the goal is reached, but when the plan ends this rule is not kept: “{rule}”'
     elif verdict.failing_state == 0:
