@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from safegen_ros.errors import ErrorCode, PddlError
+from safegen_ros.errors import PddlError
 from safegen_ros.language.phrases import plain
-from safegen_ros.language.placed import Place
+from safegen_ros.language.placed import Place, error_at, too_long
 from safegen_ros.pddl.sexpr import MAX_TEXT
 
 _TOKEN = re.compile(r'\s+|"[^"\s]*"|[A-Za-z0-9_?@][A-Za-z0-9_\-]*|[.,:()\-]', re.ASCII)
@@ -42,12 +42,7 @@ class Tokens:
     def __init__(self, text: str, source: str) -> None:
         self._source = source
         if len(text) > MAX_TEXT:
-            raise self.error(
-                Token('', 1, 1),
-                f'the text has {len(text):,} characters, more than the limit of {MAX_TEXT:,}',
-                'send one problem, not a collection',
-                ErrorCode.TASK_TOO_LARGE,
-            )
+            raise too_long(text, source)
         self._tokens = self._split(text)
         self.index = 0
 
@@ -124,10 +119,6 @@ class Tokens:
         found = ascii(self.next.text[:40]) if self.next.text else 'the end of the text'
         return self.error(self.next, f'found {found} where {wanted} must stand', cure)
 
-    def error(
-        self, at: Token, what: str, cure: str, code: ErrorCode = ErrorCode.BAD_PDDL
-    ) -> PddlError:
+    def error(self, at: Token, what: str, cure: str) -> PddlError:
         """An error at a token."""
-        return PddlError(
-            what, source=self._source, line=at.line, column=at.column, cure=cure, code=code
-        )
+        return error_at(self._source, at.place, what, cure)

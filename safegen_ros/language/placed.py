@@ -48,6 +48,14 @@ _JSON_TOKEN = re.compile(
 _JSON_CURE = 'write JSON, with names and strings in double quotes'
 
 
+def error_at(
+    source: str, place: Place, what: str, cure: str, code: ErrorCode = ErrorCode.BAD_PDDL
+) -> PddlError:
+    """An error at a place of a text, to be raised by the caller."""
+    line, column = place
+    return PddlError(what, source=source, line=line, column=column, cure=cure, code=code)
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A value with its place.
@@ -73,9 +81,7 @@ class Placed:
 
     def error(self, what: str, cure: str, code: ErrorCode = ErrorCode.BAD_PDDL) -> PddlError:
         """An error at this value."""
-        return PddlError(
-            what, source=self.source, line=self.line, column=self.column, cure=cure, code=code
-        )
+        return error_at(self.source, self.place, what, cure, code)
 
     def mapping(self, what: str, known: Collection[str] = ()) -> Mapping[str, Placed]:
         """The value as a mapping.
@@ -124,8 +130,8 @@ def read_yaml(text: str, source: str) -> Placed:
     """
 
     def refuse(what: str, cure: str, mark: Any = None) -> PddlError:
-        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
-        return PddlError(what, source=source, line=line, column=column, cure=cure)
+        place = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        return error_at(source, place, what, cure)
 
     if len(text) > MAX_YAML:
         raise refuse(f'{len(text):,} characters, more than {MAX_YAML:,}', 'write several files')
@@ -195,12 +201,15 @@ def read_json(text: str, source: str) -> Placed:
             or nested deeper than `MAX_JSON_DEPTH`.
     """
     if len(text) > MAX_TEXT:
-        raise PddlError(
-            f'the text has {len(text):,} characters, more than the limit of {MAX_TEXT:,}',
-            source=source, line=1, column=1, cure='send one problem, not a collection',
-            code=ErrorCode.TASK_TOO_LARGE,
-        )  # fmt: skip
+        raise too_long(text, source)
     return _JsonReader(text, source).whole()
+
+
+def too_long(text: str, source: str) -> PddlError:
+    """The error for a text of more than `MAX_TEXT`, to be raised by the caller."""
+    what = f'the text has {len(text):,} characters, more than the limit of {MAX_TEXT:,}'
+    cure = 'send one problem, not a collection'
+    return error_at(source, (1, 1), what, cure, ErrorCode.TASK_TOO_LARGE)
 
 
 class _JsonReader:
@@ -293,8 +302,7 @@ class _JsonReader:
         return ascii(self._next[:40]) if self._next else 'the end of the text'
 
     def _error(self, what: str, cure: str = _JSON_CURE, place: Place | None = None) -> PddlError:
-        line, column = place or self._place()
-        return PddlError(what, source=self._source, line=line, column=column, cure=cure)
+        return error_at(self._source, place or self._place(), what, cure)
 
 
 _WORDS = '<words>'  # what the reader calls the text that it is given
@@ -335,8 +343,7 @@ class PlacedWords:
         self, place: Place, what: str, cure: str, code: ErrorCode = ErrorCode.BAD_PDDL
     ) -> PddlError:
         """An error at a place, to be raised by the caller."""
-        line, column = place
-        return PddlError(what, source=self.source, line=line, column=column, cure=cure, code=code)
+        return error_at(self.source, place, what, cure, code)
 
     def _moved(self, errors: Iterable[PddlError]) -> PddlError:
         found = []

@@ -185,8 +185,7 @@ class Quantities:
         return found
 
     def _atom(self, clause: Clause, terms: Mapping[int, str]) -> Formula:
-        atom = AtomFormula(clause.way.predicate, tuple(terms[n] for n in sorted(terms)))
-        return atom
+        return AtomFormula(clause.way.predicate, tuple(terms[n] for n in sorted(terms)))
 
     def _limited(self, clause: Clause, thing: NounPhrase, purpose: str) -> Formula:
         """`only b1 may ...` and `at most one block may ...`, in one state."""

@@ -10,7 +10,7 @@ from enum import Enum
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
 from safegen_ros.language.english import constraint_sentence
-from safegen_ros.language.placed import Place
+from safegen_ros.language.placed import Place, error_at
 from safegen_ros.pddl.bits import AtomTable, condition
 from safegen_ros.pddl.constraints import read_constraints
 from safegen_ros.pddl.formulas import flatten_constraints
@@ -128,10 +128,7 @@ def read_formal(text: str, problem: Problem, source: str) -> ConstraintTree:
 def _moved(error: PddlError) -> PddlError:
     """An error at its place in the text, without the added beginning."""
     column = max(1, error.column - len(_OPENED)) if error.line == 1 else error.column
-    return PddlError(
-        error.what, source=error.source, line=error.line, column=column, cure=error.cure,
-        code=error.code,
-    )  # fmt: skip
+    return error_at(error.source, (error.line, column), error.what, error.cure, error.code)
 
 
 def reading(
@@ -151,26 +148,22 @@ def reading(
     Raises:
         PddlError: it is too large (`TASK_TOO_LARGE`), asks for nothing, or is not PDDL3.
     """
-    line, column = place
-
-    def refuse(what: str, cure: str, code: ErrorCode = ErrorCode.BAD_PDDL) -> PddlError:
-        return PddlError(what, source=source, line=line, column=column, cure=cure, code=code)
-
     objects = problem.objects_by_type()
     read = read_formal(constraint_tree_text(tree, typed=True), problem, source)
     count, size = constraint_size(read, objects)
     if count > MAX_CONJUNCTS or size > MAX_FORMULA_SIZE:
         what = f'this comes to {count:,} constraints of {size:,} parts'
         cure = f'say it of fewer objects; the limit is {MAX_CONJUNCTS:,} constraints'
-        raise refuse(what, cure, ErrorCode.TASK_TOO_LARGE)
-    at = f'{source}:{line}:{column}'
+        raise error_at(source, place, what, cure, ErrorCode.TASK_TOO_LARGE)
+    at = ':'.join(map(str, (source, *place)))
     found = [
         replace(each, place=at, binding=(*binding, *each.binding))
         for each in flatten_constraints(read, objects)
     ]
     ground = tuple(dict.fromkeys(found))
     if not ground:
-        raise refuse('this asks for nothing here', 'name objects that the problem has')
+        what, cure = 'this asks for nothing here', 'name objects that the problem has'
+        raise error_at(source, place, what, cure)
     sentences = tuple(constraint_sentence(each, problem) for each in ground)
     formula = constraint_tree_text(single(tree), typed=bool(problem.domain.types))
     return Reading(' '.join(text.split()), single(tree), formula, ground, sentences, origin, at)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from safegen_ros.errors import BackendError, ErrorCode, PddlError, SafegenError
 from safegen_ros.language.attribute_rules import read_attribute_rules
+from safegen_ros.language.placed import error_at
 from safegen_ros.language.reading import Origin, Reading, read_formal, reading
 from safegen_ros.language.rules import read_canonical, read_rules
 from safegen_ros.language.sentences import MAX_RULES_TEXT
@@ -125,10 +126,8 @@ def ask_model(
         BackendError: the model cannot answer.
     """
     if not text.strip() or len(text) > MAX_RULES_TEXT:
-        raise PddlError(
-            f'the rules have {len(text):,} characters', source='<rules>', line=1, column=1,
-            cure=f'write 1 to {MAX_RULES_TEXT:,}',
-        )  # fmt: skip
+        what = f'the rules have {len(text):,} characters'
+        raise error_at('<rules>', (1, 1), what, f'write 1 to {MAX_RULES_TEXT:,}')
     refused: PddlError | None = None
     for number in range(min(max(attempts, 1), MAX_ATTEMPTS)):
         drawn = replace(SAMPLING, seed=SAMPLING.seed + number)
@@ -184,6 +183,4 @@ def understood(
 
 
 def _refusal(source: str, what: str) -> PddlError:
-    return PddlError(
-        what, source=source, line=1, column=1, cure='ask again, or write the rule in plain words'
-    )
+    return error_at(source, (1, 1), what, 'ask again, or write the rule in plain words')

@@ -16,6 +16,7 @@ from safegen_ros.language.grammar import parses
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.meaning import meanings
 from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.placed import error_at
 from safegen_ros.language.quantities import RuleRefused
 from safegen_ros.language.reading import (
     AmbiguousRule,
@@ -72,10 +73,8 @@ def read_canonical(text: str, problem: Problem, source: str = '<rules>') -> tupl
 def _formal(text: str, problem: Problem, source: str) -> tuple[Reading, ...]:
     """The reading of constraints in PDDL3, as one."""
     if text.count('(') > 100_000:
-        raise PddlError(
-            'too long', source=source, line=1, column=1, cure='give fewer rules',
-            code=ErrorCode.TASK_TOO_LARGE,
-        )  # fmt: skip
+        code = ErrorCode.TASK_TOO_LARGE
+        raise error_at(source, (1, 1), 'too long', 'give fewer rules', code)
     tree = single(read_formal(text, problem, source))
     return (reading(tree, problem, text, Origin.FORMAL, source, (1, 1)),)
 

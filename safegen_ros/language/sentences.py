@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from safegen_ros.errors import ErrorCode, PddlError
-from safegen_ros.language.placed import Place
+from safegen_ros.language.placed import Place, error_at
 from safegen_ros.pddl.diagnostics import suggestion
 
 MAX_RULES_TEXT = 20_000
@@ -169,9 +169,7 @@ def sentences(text: str, source: str) -> list[Sentence]:
     """
     if len(text) > MAX_RULES_TEXT:
         what = f'the rules have {len(text):,} characters, more than {MAX_RULES_TEXT:,}'
-        raise PddlError(
-            what, source=source, line=1, column=1, cure='give fewer', code=ErrorCode.TASK_TOO_LARGE
-        )
+        raise error_at(source, (1, 1), what, 'give fewer', ErrorCode.TASK_TOO_LARGE)
     found: list[Sentence] = []
     words: list[RuleWord] = []
     start = position = 0
@@ -185,11 +183,11 @@ def sentences(text: str, source: str) -> list[Sentence]:
             position += 1
             continue
         match = _TOKEN.match(text, position)
-        line, column = _place(text, position)
+        place = _place(text, position)
         if match is None:
             what = f'found {text[position]!a}'
             cure = 'use plain words, with unusual names in double quotes'
-            raise PddlError(what, source=source, line=line, column=column, cure=cure)
+            raise error_at(source, place, what, cure)
         token = match[0]
         if token[0] in '.;!\n':
             indented = token[0] == '\n' and _continues(text, match.end())
@@ -197,15 +195,13 @@ def sentences(text: str, source: str) -> list[Sentence]:
                 found.append(_sentence(text[start:position], words, start, text, source))
                 words = []
         else:
-            words += _split(token, (line, column))
+            words += _split(token, place)
         position = match.end()
     if words:
         found.append(_sentence(text[start:], words, start, text, source))
     if not found:
-        raise PddlError(
-            'there is no rule', source=source, line=1, column=1,
-            cure="write one, such as 'never put anything on b3'", code=ErrorCode.EMPTY_TASK,
-        )  # fmt: skip
+        cure = "write one, such as 'never put anything on b3'"
+        raise error_at(source, (1, 1), 'there is no rule', cure, ErrorCode.EMPTY_TASK)
     return found
 
 

@@ -55,15 +55,6 @@ class GoalQueue:
             self._changed.notify_all()
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
-        """As `enter`, and `leave` at the end of the block."""
-        self.enter()
-        try:
-            yield
-        finally:
-            self.leave()
-
-    @contextmanager
     def aside(self) -> Iterator[None]:
         """Inside of the block a goal that is here does nothing that others have to wait for."""
         with self._changed:
@@ -73,14 +64,6 @@ class GoalQueue:
         finally:
             with self._changed:
                 self._aside -= 1
-
-    @contextmanager
-    def place(
-        self, deadline: PlanningDeadline, notify: Callable[[int], None] = lambda position: None
-    ) -> Iterator[None]:
-        """As `entered`, and then as `turn`."""
-        with self.entered(), self.turn(deadline, notify):
-            yield
 
     @contextmanager
     def turn(

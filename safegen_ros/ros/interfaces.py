@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 
 class Kind(Enum):
@@ -57,29 +58,12 @@ class Interface:
         return f'{base}/{self.name}'
 
 
-def _out(name: str, type: str, about: str, latched: bool = False) -> Interface:
-    return Interface(Kind.PUBLISHER, name, type, about, latched)
-
-
-def _in(name: str, type: str, about: str, latched: bool = False) -> Interface:
-    return Interface(Kind.SUBSCRIPTION, name, type, about, latched)
-
-
-def _serves(name: str, type: str, about: str) -> Interface:
-    return Interface(Kind.SERVICE, name, type, about)
-
-
-def _calls(name: str, type: str, about: str) -> Interface:
-    return Interface(Kind.CLIENT, name, type, about)
-
-
-def _executes(name: str, type: str, about: str) -> Interface:
-    return Interface(Kind.ACTION_SERVER, name, type, about)
-
-
-def _sends(name: str, type: str, about: str) -> Interface:
-    return Interface(Kind.ACTION_CLIENT, name, type, about)
-
+_out = partial(Interface, Kind.PUBLISHER)
+_in = partial(Interface, Kind.SUBSCRIPTION)
+_serves = partial(Interface, Kind.SERVICE)
+_calls = partial(Interface, Kind.CLIENT)
+_executes = partial(Interface, Kind.ACTION_SERVER)
+_sends = partial(Interface, Kind.ACTION_CLIENT)
 
 _HEARTBEAT = _out('heartbeat', 'safegen_msgs/msg/Heartbeat', 'heartbeat, four times a second')
 _HEARTBEATS = _in('heartbeat', 'safegen_msgs/msg/Heartbeat', 'heartbeats of nodes and clients')

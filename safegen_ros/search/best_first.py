@@ -14,7 +14,7 @@ from safegen_ros.search.budget import Budget, Unsolvable
 from safegen_ros.search.cuts import Consumables, CutFinder, Cuts
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
-from safegen_ros.search.task import SearchTask, Successors, no_plan
+from safegen_ros.search.task import SearchTask, Successors
 from safegen_ros.verify.monitors import Standing
 
 _BOOST = 1000  # turns that progress gives to the queues of helpful successors
@@ -44,9 +44,8 @@ class Search:
         raise NotImplementedError
 
     def _exhausted(self, situations: int) -> Unsolvable:
-        return no_plan(
-            self._task, f'all {situations} situations that can be reached were looked at'
-        )
+        why = f'all {situations} situations that can be reached were looked at'
+        return Unsolvable(self._task.problem.name, why)
 
 
 class _StarNode:
@@ -201,7 +200,7 @@ class GreedySearch(Search):
         """The numbers of the actions of a plan."""
         task = self._task
         if self._planner.estimate(self._first) is None:
-            raise no_plan(task, 'as proved before any search')
+            raise Unsolvable(task.problem.name, 'that is proved before any search')
         self._add(_GreedyNode(task.init, task.start, 0, -1, -1))
         expanded = 0
         while True:

@@ -108,10 +108,20 @@ KAIROS: Final = 'kairos'
 
 
 class Unsolvable(SafegenError):
-    """There is no plan, and that is proved."""
+    """A problem has no plan, and that is proved."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, ErrorCode.UNSOLVABLE)
+    def __init__(
+        self, problem: str, why: str, cure: str = 'change the goal or the constraints'
+    ) -> None:
+        super().__init__(f'problem {problem} has no plan: {why}: {cure}', ErrorCode.UNSOLVABLE)
+
+
+class BrokenAtFirst(Unsolvable):
+    """The initial state of a problem breaks a constraint."""
+
+    def __init__(self, problem: str, constraint: str) -> None:
+        why = f'its initial state breaks {constraint}'
+        super().__init__(problem, why, 'change the initial state or the constraint')
 
 
 class SearchLimit(SafegenError):

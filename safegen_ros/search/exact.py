@@ -28,7 +28,7 @@ from safegen_ros.pddl.model import (
     walk,
     with_subformulas,
 )
-from safegen_ros.search.budget import Budget, Unsolvable
+from safegen_ros.search.budget import BrokenAtFirst, Budget, Unsolvable
 from safegen_ros.search.costs import NoStepCosts, StepCosts
 from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
@@ -151,10 +151,7 @@ class ExactSearch:
         start = monitors.start(self._init)
         if monitors.broken(start):
             broken = monitors.texts(monitors.violated(start))[0]
-            raise Unsolvable(
-                f'problem {self._problem.name} has no plan: its initial state breaks {broken}: '
-                'change the initial state or the constraint'
-            )
+            raise BrokenAtFirst(self._problem.name, broken)
         nodes: list[_Node] = []
         best: dict[tuple[int, Standing], Number] = {(self._init, start): 0}
         queue: list[tuple[Number, int, Number]] = []
@@ -193,10 +190,8 @@ class ExactSearch:
                     best[after, standing] = total
                     below = guide.progress(node.guide, self._bare(after))
                     add(_Node(after, standing, below, number, place), total)
-        raise Unsolvable(
-            f'problem {self._problem.name} has no plan, all {len(best)} situations that can be '
-            'reached were looked at: change the goal or the constraints'
-        )
+        why = f'all {len(best)} situations that can be reached were looked at'
+        raise Unsolvable(self._problem.name, why)
 
     def _bare(self, state: int) -> int:
         """The state as the problem without numbers has it."""

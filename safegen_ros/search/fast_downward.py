@@ -174,8 +174,9 @@ def _search(
                 return parse_plan(found.text())
             if ended.code in _EXHAUSTED and (configuration == _BLIND or not task.rules):
                 raise Unsolvable(
-                    f'problem {name} has no plan: Fast Downward has searched every state that can '
-                    'be reached without breaking a constraint: change the goal or the constraints'
+                    name,
+                    'Fast Downward has searched every state that can be reached without breaking '
+                    'a constraint',
                 )
             if ended.code not in (*_EXHAUSTED, *_OUT_OF_MEMORY):
                 raise _failure('the search component', ended, budget)

@@ -113,8 +113,8 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
         )
     if ended.code == _UNSOLVABLE:
         raise Unsolvable(
-            f'problem {problem.name} has no plan: Kairos has searched every state that can be '
-            'reached without breaking a constraint: change the goal or the constraints'
+            problem.name,
+            'Kairos has searched every state that can be reached without breaking a constraint',
         )
     if ended.code == _TIMEOUT:
         raise budget.time_is_over()

@@ -18,7 +18,7 @@ from safegen_ros.pddl import bits
 from safegen_ros.pddl.bits import AtomTable, Condition, condition
 from safegen_ros.pddl.model import Atom, Constraint, Problem
 from safegen_ros.pddl.writer import constraint_text
-from safegen_ros.search.budget import Unsolvable
+from safegen_ros.search.budget import BrokenAtFirst, Unsolvable
 from safegen_ros.search.lookback import Counter, Lookback, StepClock
 from safegen_ros.search.nnf import (
     FALSE,
@@ -59,10 +59,7 @@ def compile_constraints(
     compiler.clock.start()
     found = draft.finish()
     if found is None:
-        raise Unsolvable(
-            f'problem {problem.name} has no plan: its goal is false in every state that can be '
-            'reached: change the goal or the constraints'
-        )
+        raise Unsolvable(problem.name, 'its goal is false in every state that can be reached')
     return found
 
 
@@ -135,10 +132,7 @@ class _Compiler:
             self._lookback.add(constraint.operator, formulas, constraint.times)
             return
         if not _ADD[constraint.operator](self, *formulas, *constraint.times):
-            raise Unsolvable(
-                f'problem {self._problem.name} has no plan: its initial state breaks '
-                f'{constraint_text(constraint)}: change the initial state or the constraint'
-            )
+            raise BrokenAtFirst(self._problem.name, constraint_text(constraint))
 
     def _formula(self, ground: Condition) -> NnfFormula:
         """A condition on atoms as one on facts; atoms that never change are folded."""

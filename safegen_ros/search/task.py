@@ -12,7 +12,7 @@ from safegen_ros.pddl.bits import AtomTable, bit_numbers, compile_test, conditio
 from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem
-from safegen_ros.search.budget import Budget, Unsolvable
+from safegen_ros.search.budget import BrokenAtFirst, Budget
 from safegen_ros.search.grounding import initial_atoms, reachable_actions
 from safegen_ros.verify.monitors import MonitorSet, Standing
 
@@ -38,10 +38,7 @@ class SearchTask:
         self.start: Standing = self.monitors.start(self.init)
         broken = self.monitors.texts(self.monitors.violated(self.start))
         if broken:
-            raise Unsolvable(
-                f'problem {problem.name} has no plan: its initial state breaks {broken[0]}: '
-                'change the initial state or the constraint'
-            )
+            raise BrokenAtFirst(problem.name, broken[0])
         self.goal = condition(problem.goal, self.table)
         self._reached = compile_test(self.goal)
         self._clock = max(
@@ -78,13 +75,6 @@ class SearchTask:
     def finished(self, state: int, standing: Standing) -> bool:
         """Whether a plan may end here."""
         return self._reached(state) and not self.monitors.unsatisfied(standing)
-
-
-def no_plan(task: SearchTask, proof: str) -> Unsolvable:
-    """The error that says so, and how it is known."""
-    return Unsolvable(
-        f'problem {task.problem.name} has no plan, {proof}: change the goal or the constraints'
-    )
 
 
 _KEPT_SIZE = 1 << 26  # of all answers that are kept [bytes]

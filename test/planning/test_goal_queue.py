@@ -40,9 +40,13 @@ class Goals:
         return sent
 
     def _work(self, name: str, deadline: PlanningDeadline) -> None:
-        with self.queue.place(deadline, self.positions[name].append):
-            self.begun.append(name)
-            assert self.ends[name].wait(WAIT_S)
+        self.queue.enter()
+        try:
+            with self.queue.turn(deadline, self.positions[name].append):
+                self.begun.append(name)
+                assert self.ends[name].wait(WAIT_S)
+        finally:
+            self.queue.leave()
 
 
 def test_goals_run_wait_in_order_and_are_refused_beyond_that() -> None:
@@ -91,7 +95,8 @@ def test_a_goal_that_waits_can_be_cancelled_and_runs_out_of_time() -> None:
 
 def test_a_goal_that_moves_nothing_finds_room_beside_those_that_are_only_executed() -> None:
     queue = GoalQueue(running=1, waiting=0)
-    with queue.entered(), queue.aside():
+    queue.enter()
+    with queue.aside():
         with pytest.raises(SafegenError, match='1 goals run or wait'):
             queue.enter()
         queue.enter(beside_aside=True)
@@ -100,12 +105,12 @@ def test_a_goal_that_moves_nothing_finds_room_beside_those_that_are_only_execute
 
 def test_a_goal_beyond_the_limit_is_refused_by_name() -> None:
     queue = GoalQueue(running=1, waiting=0)
-    with queue.place(patient()):
-        with pytest.raises(SafegenError, match='1 goals run or wait') as caught:
-            queue.place(patient()).__enter__()
-        assert caught.value.code is ErrorCode.QUEUE_FULL
-    with queue.place(patient()):
-        pass
+    queue.enter()
+    with pytest.raises(SafegenError, match='1 goals run or wait') as caught:
+        queue.enter()
+    assert caught.value.code is ErrorCode.QUEUE_FULL
+    queue.leave()
+    queue.enter()
 
 
 @pytest.mark.parametrize('limits', [(0, 1), (1, -1)])

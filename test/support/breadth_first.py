@@ -71,4 +71,4 @@ def solve(problem: Problem, node_limit: int = 2_000_000) -> Plan:
             if child not in plans:
                 plans[child] = (node, action)
                 waiting.append(child)
-    raise Unsolvable(f'problem {problem.name} has no plan')
+    raise Unsolvable(problem.name, 'every state was looked at')

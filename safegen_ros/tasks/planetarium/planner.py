@@ -34,10 +34,8 @@ def find_plan(
     if rules is not None:
         state = rules.goal_state()
         if state is None:
-            raise Unsolvable(
-                f'problem {problem.name} has no plan, for no state that can be reached satisfies '
-                'its goal: change the goal'
-            )
+            why = 'no state that can be reached satisfies its goal'
+            raise Unsolvable(problem.name, why, 'change the goal')
         plan = Plan(rules.steps_to(state))
         verdict = verify(problem, plan)
         if verdict.ok:

@@ -26,9 +26,8 @@ from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.model import And, Constraint, Problem, State
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.writer import formula_text
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, Unsolvable
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
-from safegen_ros.search.task import no_plan
 from safegen_ros.tasks.pddl3.planning.hierarchy.goal_ordering import (
     LASTING,
     PASSING,
@@ -163,7 +162,7 @@ class _Conquest:
     def run(self) -> Division:
         task = self._survey.task
         if self._survey.steps(self._problem.init, task.start) is None:
-            raise no_plan(task, 'as proved before any search')
+            raise Unsolvable(task.problem.name, 'that is proved before any search')
         resource_goals = self._survey.resource_goals(atoms_of(task))
         for agenda in goal_orders(task, self._budget, resource_goals):
             try:

@@ -17,12 +17,12 @@ from safegen_ros.pddl.bits import AtomTable, Condition, Literals, single_bits
 from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.search.budget import Budget, SearchLimit
+from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
 from safegen_ros.search.relaxation import Relaxation
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
-from safegen_ros.search.task import SearchTask, no_plan
+from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
 
 
@@ -266,7 +266,7 @@ def assess(
     except SearchLimit:
         return found(f'looking at its actions takes more than {time_limit_s:g} s')
     if steps is None:
-        raise no_plan(survey.task, 'as proved before any search')
+        raise Unsolvable(survey.task.problem.name, 'that is proved before any search')
     if steps > limits.relaxed_steps:
         return found(f'it takes {steps} steps or more, over {limits.relaxed_steps}', steps)
     reason = f'{objects} objects, {open_goals} open goals and about {steps} steps are few'
