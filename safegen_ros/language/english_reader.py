@@ -9,8 +9,7 @@ from itertools import permutations
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.language import phrases
-from safegen_ros.language.english_clauses import CanonicalClauses, Words
-from safegen_ros.language.english_tokens import Tokens
+from safegen_ros.language.english_clauses import CanonicalClauses, Tokens, Words
 from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.placed import Place, PlacedWords
 from safegen_ros.pddl.model import Domain, Problem

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
 from safegen_ros.language.clauses import Clauses
-from safegen_ros.language.english_clauses import CanonicalClauses
-from safegen_ros.language.english_tokens import Tokens
+from safegen_ros.language.english_clauses import CanonicalClauses, Tokens
 from safegen_ros.language.grammar import parses
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.meaning import meanings

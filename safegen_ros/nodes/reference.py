@@ -68,34 +68,25 @@ def generated(node: str) -> str:
 
     The console answers no requests, so it has no error codes.
     """
-    of_parameter = ('Name', 'Type', 'Default', 'Range', 'Unit', 'What for')
+    console = node == CONSOLE
+    own, common = (OF_CONSOLE, PLAIN) if console else (INTERFACES[node], COMMON)
+    every = 'As every node it also has:' if console else 'As every node of the stack it also has:'
+    parameters = PARAMETERS_OF_CONSOLE if console else PARAMETERS[node]
     of_interface = ('The node', 'Name', 'Type', 'What for')
-    if node == CONSOLE:
-        parts = [
-            BEGIN,
-            '## Interfaces',
-            _table(of_interface, map(_interface, OF_CONSOLE)),
-            'As every node it also has:',
-            _table(of_interface, map(_interface, PLAIN)),
-            '## Parameters',
-            _table(of_parameter, map(_parameter, PARAMETERS_OF_CONSOLE)),
-            END,
-        ]
-        return '\n\n'.join(parts)
-    codes = ((f'`{name}`', str(number), about) for name, number, about in codes_of(node))
+    of_parameter = ('Name', 'Type', 'Default', 'Range', 'Unit', 'What for')
     parts = [
         BEGIN,
         '## Interfaces',
-        _table(of_interface, map(_interface, INTERFACES[node])),
-        'As every node of the stack it also has:',
-        _table(of_interface, map(_interface, COMMON)),
+        _table(of_interface, map(_interface, own)),
+        every,
+        _table(of_interface, map(_interface, common)),
         '## Parameters',
-        _table(of_parameter, map(_parameter, PARAMETERS[node])),
-        '## Error codes',
-        _table(('Code', 'Number', 'Meaning'), codes),
-        END,
+        _table(of_parameter, map(_parameter, parameters)),
     ]
-    return '\n\n'.join(parts)
+    if not console:
+        codes = ((f'`{name}`', str(number), about) for name, number, about in codes_of(node))
+        parts += ['## Error codes', _table(('Code', 'Number', 'Meaning'), codes)]
+    return '\n\n'.join([*parts, END])
 
 
 def renewed(page: str, node: str) -> str:

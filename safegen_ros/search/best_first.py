@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget, Unsolvable
@@ -207,7 +208,7 @@ class GreedySearch(Search):
             while expanded < len(self._nodes):
                 node = self._nodes[expanded]
                 if task.finished(node.state, node.standing):
-                    return self._trace(node)
+                    return trace(self._nodes, node)
                 self._expand(expanded, node)
                 expanded += 1
             queue = self._next_queue()
@@ -263,9 +264,15 @@ class GreedySearch(Search):
         queue.turns += 1
         return queue
 
-    def _trace(self, node: _GreedyNode) -> list[int]:
-        actions = []
-        while node.parent >= 0:
-            actions.append(node.action)
-            node = self._nodes[node.parent]
-        return actions[::-1]
+
+def trace(nodes: Sequence[Any], node: Any) -> list[int]:
+    """The numbers of the actions that led to a node.
+
+    Args:
+        nodes: each with its `action` and the place of its `parent`, which is -1 of the first one.
+    """
+    actions = []
+    while node.parent >= 0:
+        actions.append(node.action)
+        node = nodes[node.parent]
+    return actions[::-1]

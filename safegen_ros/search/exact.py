@@ -28,6 +28,7 @@ from safegen_ros.pddl.model import (
     walk,
     with_subformulas,
 )
+from safegen_ros.search.best_first import trace
 from safegen_ros.search.budget import BrokenAtFirst, Budget, Unsolvable
 from safegen_ros.search.costs import NoStepCosts, StepCosts
 from safegen_ros.search.cuts import Consumables
@@ -174,7 +175,7 @@ class ExactSearch:
             if best[node.state, node.standing] < cost:
                 continue
             if self._reached(node.state) and not monitors.unsatisfied(node.standing):
-                return _trace(nodes, node)
+                return trace(nodes, node)
             self.expanded += 1
             for place, action in enumerate(self.actions):
                 if not action.applicable(node.state):
@@ -206,11 +207,3 @@ class ExactSearch:
         if estimate is None:
             return None if self._exact else cost
         return estimate.length if self._greedy else cost
-
-
-def _trace(nodes: list[_Node], node: _Node) -> list[int]:
-    actions = []
-    while node.parent >= 0:
-        actions.append(node.action)
-        node = nodes[node.parent]
-    return actions[::-1]
