@@ -7,8 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.untrusted import visible
@@ -105,8 +104,8 @@ def never() -> bool:
     return False
 
 
-class Backend(Protocol):
-    """A model that answers chat messages.
+class Backend:
+    """A model that answers chat messages; one kind of it has to write `_answers`.
 
     Several threads may call it at once. Every method raises `BackendError` when the model cannot
     answer, or not within the time limit, and `Canceled` soon after `cancelled()` turned true.
@@ -127,7 +126,7 @@ class Backend(Protocol):
             on_text: told each piece of the text as it comes, in the thread of the caller; the
                 pieces together are the text of the completion.
         """
-        ...
+        return self._all([messages], sampling, cancelled, on_text)[0]
 
     def generate_batch(
         self,
@@ -136,7 +135,7 @@ class Backend(Protocol):
         cancelled: Cancelled = never,
     ) -> list[Completion]:
         """Answers several conversations together, in their order."""
-        ...
+        return self._all(conversations, sampling, cancelled)
 
     def samples(
         self,
@@ -153,46 +152,12 @@ class Backend(Protocol):
         Returns:
             The answers as they are finished; closing the iterator ends those that are not.
         """
-        ...
-
-    def close(self) -> None:
-        """Lets go of the model, or of the connections to it; no call may be open."""
-        ...
-
-
-class AnsweringBackend:
-    """The calls of `Backend` over one method, which answers several conversations together."""
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        """Answers one conversation; see `Backend.generate`."""
-        return self._all([messages], sampling, cancelled, on_text)[0]
-
-    def generate_batch(
-        self,
-        conversations: Sequence[Sequence[Message]],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> list[Completion]:
-        """Answers several conversations together; see `Backend.generate_batch`."""
-        return self._all(conversations, sampling, cancelled)
-
-    def samples(
-        self,
-        messages: Sequence[Message],
-        count: int,
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> Generator[Completion, None, None]:
-        """Draws several answers together; see `Backend.samples`."""
         with closing(self._answers([messages] * count, sampling, cancelled)) as answers:
             for _, completion in answers:
                 yield completion
+
+    def close(self) -> None:
+        """Lets go of the model, or of the connections to it; no call may be open."""
 
     def _answers(
         self,
@@ -219,8 +184,7 @@ class AnsweringBackend:
         return [answers[place] for place in range(len(conversations))]
 
 
-@runtime_checkable
-class ChoiceBackend(Backend, Protocol):
+class ChoiceBackend(Backend):
     """A backend that can be made to answer with one of given texts, by its own decoding."""
 
     def choose(
@@ -244,7 +208,7 @@ class ChoiceBackend(Backend, Protocol):
             Canceled: soon after `cancelled()` turned true.
             ValueError: there is no choice, two are equal, or one is empty.
         """
-        ...
+        raise NotImplementedError
 
 
 class Unsupported(BackendError):
@@ -255,10 +219,12 @@ class ChoiceUnsupported(Unsupported):
     """The server cannot be held to given texts: sample from it plainly, and verify."""
 
 
-def check_choices(choices: Sequence[str]) -> None:
-    """Raises ValueError where `ChoiceBackend.choose` does."""
+def choosing(choices: Sequence[str], sampling: Sampling) -> Sampling:
+    """How to draw an answer that is one of the choices; raises as `ChoiceBackend.choose`."""
     if not choices or '' in choices or len(set(choices)) < len(choices):
         raise ValueError('choices: expected different texts, at least one, none of them empty')
+    longest = max(len(choice.encode()) for choice in choices) + 8  # at least a byte a token
+    return replace(sampling, max_new_tokens=longest, stop=())
 
 
 class CallClock:

@@ -189,15 +189,19 @@ def four_bits(torch: Any, device: str) -> dict[str, Any]:
             '4 bits need the bitsandbytes package, which is not installed: install '
             'safegen_ros[quantize]'
         )
+    return {'quantization_config': nf4(torch), 'device_map': {'': device}}
+
+
+def nf4(torch: Any) -> Any:
+    """The settings of weights in 4 bits."""
     from transformers import BitsAndBytesConfig
 
-    settings = BitsAndBytesConfig(
+    return BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type='nf4',
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.bfloat16,
     )
-    return {'quantization_config': settings, 'device_map': {'': device}}
 
 
 def load_model(folder: Path, more: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import BackendError
-from safegen_ros.llm.model_names import KEY_ENV, full_name, is_server, split_name
+from safegen_ros.llm.model_names import KEY_ENV, address_and_model, full_name, is_server, split_name
 
 if TYPE_CHECKING:
     from safegen_ros.llm.backend import Backend
@@ -22,19 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """The arguments of `open_backend`, of which a backend takes those that concern it."""
+    """The arguments of `open_backend` for a model in this process."""
 
     device: str
     four_bit: bool
     batch: int
-    key_env: str
-    retry: RetryPolicy | None
-
-
-def _at_server(address: str, settings: _Settings) -> Backend:
-    from safegen_ros.llm.openai_backend import OpenAIBackend
-
-    return OpenAIBackend.named(address, settings.key_env, settings.retry)
 
 
 def _with_vllm(folder: str, settings: _Settings) -> Backend:
@@ -85,9 +77,11 @@ def open_backend(
         BackendError: there is no such model, or it cannot be loaded; a server is asked only by
             the first call.
     """
-    name, settings = full_name(str(spec)), _Settings(device, four_bit, batch, key_env, retry)
+    name, settings = full_name(str(spec)), _Settings(device, four_bit, batch)
     if is_server(name):
-        return _at_server(name, settings)
+        from safegen_ros.llm.openai_backend import OpenAIBackend
+
+        return OpenAIBackend(*address_and_model(name), key_env, retry)
     prefix, folder = split_name(name)
     if prefix not in _OPENERS:
         known = ' '.join(filter(None, _OPENERS))

@@ -21,17 +21,17 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
-    AnsweringBackend,
     CallClock,
     Cancelled,
+    ChoiceBackend,
     ChoiceUnsupported,
     Completion,
     Message,
     Sampling,
-    check_choices,
+    choosing,
     never,
 )
-from safegen_ros.llm.model_names import KEY_ENV, address_and_model
+from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.llm.openai_stream import (
     AnswerReader,
     ChatRequest,
@@ -72,7 +72,7 @@ class RetryPolicy:
     parallel: int = 16
 
 
-class OpenAIBackend(AnsweringBackend):
+class OpenAIBackend(ChoiceBackend):
     """A model behind a chat completions endpoint.
 
     Args:
@@ -119,15 +119,6 @@ class OpenAIBackend(AnsweringBackend):
         self._places = asyncio.Semaphore(self._retry.parallel)  # first come, first served
         self._no_usage = self._no_stop = self._one_each = self._no_choice = False
 
-    @classmethod
-    def named(cls, name: str, key_env: str, retry: RetryPolicy | None) -> OpenAIBackend:
-        """The model with a name such as `http://127.0.0.1:8000/v1#MODEL`.
-
-        Raises:
-            BackendError: as of the class, or the name has no model.
-        """
-        return cls(*address_and_model(name), key_env, retry)
-
     def samples(
         self,
         messages: Sequence[Message],
@@ -165,7 +156,7 @@ class OpenAIBackend(AnsweringBackend):
         cancelled: Cancelled = never,
     ) -> Completion:
         """Answers with one of the choices; see `ChoiceBackend.choose`."""
-        check_choices(choices)
+        held = choosing(choices, sampling)
         unsupported = ChoiceUnsupported(
             f'{self.url}: the server knows neither structured_outputs.choice nor grammar: sample '
             'plainly, or use vLLM or llama.cpp'
@@ -173,8 +164,7 @@ class OpenAIBackend(AnsweringBackend):
         if self._no_choice:
             raise unsupported
         clock = CallClock(self.url, sampling, cancelled)
-        longest = max(len(choice.encode()) for choice in choices) + 8  # at least a byte a token
-        held = replace(sampling, max_new_tokens=longest, stop=())
+
         try:
             completion = dict(self._run([ChatRequest(messages, held, choices=choices)], clock))[0]
         except RequestRefused as error:

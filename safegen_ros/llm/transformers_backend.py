@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
-    AnsweringBackend,
+    Backend,
     CallClock,
     Cancelled,
     Completion,
@@ -53,7 +53,7 @@ SMALL = 50_000_000
 """Below this many parameters one CPU thread answers sooner than several that wait for another."""
 
 
-class TransformersBackend(AnsweringBackend):
+class TransformersBackend(Backend):
     """One loaded model; it answers one call at a time, others wait their turn.
 
     Args:

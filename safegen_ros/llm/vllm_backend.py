@@ -19,13 +19,13 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import (
-    AnsweringBackend,
     CallClock,
     Cancelled,
+    ChoiceBackend,
     Completion,
     Message,
     Sampling,
-    check_choices,
+    choosing,
     never,
 )
 from safegen_ros.llm.model_folder import chat_prompt, check_folder, load_tokenizer
@@ -33,7 +33,7 @@ from safegen_ros.llm.model_folder import chat_prompt, check_folder, load_tokeniz
 POLL_S = 0.02
 
 
-class VllmBackend(AnsweringBackend):
+class VllmBackend(ChoiceBackend):
     """One model in vLLM; one call at a time.
 
     Raises:
@@ -100,9 +100,7 @@ class VllmBackend(AnsweringBackend):
         """Answers with one of the choices; see `ChoiceBackend.choose`."""
         from vllm.sampling_params import StructuredOutputsParams
 
-        check_choices(choices)
-        longest = max(len(choice.encode()) for choice in choices) + 8
-        held = replace(sampling, max_new_tokens=longest, stop=())
+        held = choosing(choices, sampling)
         forced = StructuredOutputsParams(choice=list(choices))
         clock = CallClock(str(self.model_dir), sampling, cancelled)
         parameters = self._parameters(held, structured_outputs=forced)

@@ -17,7 +17,7 @@ import pytest
 
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.errors import BackendError, BringupError
-from safegen_ros.llm.backend import AnsweringBackend, Cancelled, Completion, Message, Sampling
+from safegen_ros.llm.backend import Backend, Cancelled, Completion, Message, Sampling
 from safegen_ros.llm.model_folder import four_bits
 from safegen_ros.llm.model_names import model_folder, named_model
 from safegen_ros.llm.open_backend import _OPENERS, open_backend
@@ -165,7 +165,7 @@ def test_a_bad_chat_template_is_named(tiny_model: Path, tmp_path: Path, template
         open_backend(folder).generate([{'role': 'user', 'content': 'x'}], Sampling())
 
 
-class Echo(AnsweringBackend):
+class Echo(Backend):
     """A kind of backend of its own, in as few lines as it takes."""
 
     def __init__(self, folder: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
+from safegen_ros.llm.backend import Cancelled, ChoiceBackend, Completion, Message, Sampling, never
 from safegen_ros.llm.decoding.guide import WordAutomaton
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.geometry import UNIT
@@ -26,7 +26,7 @@ class ScriptedPlanner(ScriptedAnswers):
         super().__init__(script=script)
 
 
-class ChoosingPlanner(ScriptedPlanner):
+class ChoosingPlanner(ScriptedPlanner, ChoiceBackend):
     """Takes a choice by chance."""
 
     def choose(

@@ -22,7 +22,7 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.guide import BeamResult, PlanSyntax
+from safegen_ros.llm.decoding.guide import Guide, PlanSyntax
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.admissible import Shield
 
@@ -33,7 +33,7 @@ TRIES = 3
 """How often a server that cannot be held to the choices is asked for one step."""
 
 
-class ChoiceGuide:
+class ChoiceGuide(Guide):
     """A `Guide` for one problem and a model at a server, which is asked for step after step.
 
     A server that cannot be held to the choices gets the plain question, so the message should name
@@ -74,26 +74,6 @@ class ChoiceGuide:
             plan = Plan((*plan.steps, step))
             visited.add(situation)
         return plan
-
-    def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
-        """Is `Unsupported`: a server begins every answer itself."""
-        raise Unsupported(
-            'a server does not go on with an answer that was begun for it: load the model from its '
-            'folder'
-        )
-
-    def beam(
-        self,
-        width: int,
-        time_limit_s: float,
-        cancelled: Cancelled = never,
-        *,
-        backtrack: bool = False,
-    ) -> BeamResult:
-        """Is `Unsupported`: a server does not report alternatives to its answer."""
-        raise Unsupported(
-            'a beam needs the probabilities of all tokens: load the model from its folder'
-        )
 
     def _choice(
         self, plan: Plan, offered: Sequence[str], sampling: Sampling, cancelled: Cancelled

@@ -5,73 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from safegen_ros.llm.backend import CallClock, Cancelled, Message, Sampling, never
 from safegen_ros.llm.decoding.beam import StepBeam
 from safegen_ros.llm.decoding.guide import BeamResult, PlanSyntax, WordAutomaton
 from safegen_ros.llm.decoding.logits_processors import ShieldProcessor, WordMask
 from safegen_ros.llm.decoding.shield import TextShield
-from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree
-from safegen_ros.llm.decoding.token_trie import TokenTrie
+from safegen_ros.llm.decoding.token_tree import ROOT
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.admissible import Shield
 
-
-class TokenModel(Protocol):
-    """A loaded model with access to its tokens, as needed from a `TransformersBackend`.
-
-    Attributes:
-        model_dir: its folder, which names it in messages.
-        context: longest sequence [tokens].
-        ends: the tokens that end an answer.
-        model: the model of `transformers`; to be called in a `turn` only.
-    """
-
-    model_dir: Path
-    context: int
-    ends: frozenset[int]
-    model: Any
-    tokenizer: Any
-
-    @property
-    def trie(self) -> TokenTrie:
-        """What the tokens stand for."""
-        ...
-
-    @property
-    def tree(self) -> type[TokenTree]:
-        """How the model is asked about continuations; only in its turn."""
-        ...
-
-    def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens that ask for the answer to a conversation."""
-        ...
-
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, without marks of its beginning or end."""
-        ...
-
-    def text(self, ids: Sequence[int]) -> str:
-        """What tokens say, without marks."""
-        ...
-
-    def write(
-        self,
-        prompt: Sequence[int],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        **settings: Any,
-    ) -> list[int]:
-        """The tokens that the model writes behind others, that of the end included."""
-        ...
-
-    def turn(self, clock: CallClock) -> AbstractContextManager[None]:
-        """One call of the model at a time."""
-        ...
+if TYPE_CHECKING:
+    from safegen_ros.llm.transformers_backend import TransformersBackend
 
 
 class TransformersGuide:
@@ -86,7 +33,7 @@ class TransformersGuide:
 
     def __init__(
         self,
-        backend: TokenModel,
+        backend: TransformersBackend,
         messages: Sequence[Message],
         shield: Shield,
         syntax: PlanSyntax,
@@ -146,7 +93,7 @@ class TransformersGuide:
 class ConstrainedWriter:
     """A model whose tokens are words, and that writes no others than it may."""
 
-    def __init__(self, backend: TokenModel) -> None:
+    def __init__(self, backend: TransformersBackend) -> None:
         self._backend = backend
         self._ids: dict[str, int | None] = {}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
-from safegen_ros.llm.backend import Cancelled, Message, Sampling, never
+from safegen_ros.llm.backend import Cancelled, Message, Sampling, Unsupported, never
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.verify.admissible import Shield
 
@@ -143,7 +143,10 @@ class Guide(Protocol):
 
     def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
         """An answer that begins with given steps and goes on, plainly, for a token at least."""
-        ...
+        raise Unsupported(
+            'a server does not go on with an answer that was begun for it: load the model from its '
+            'folder'
+        )
 
     def beam(
         self,
@@ -154,7 +157,9 @@ class Guide(Protocol):
         backtrack: bool = False,
     ) -> BeamResult:
         """A search over admissible steps by the model's probabilities; see `StepBeam.search`."""
-        ...
+        raise Unsupported(
+            'a beam needs the probabilities of all tokens: load the model from its folder'
+        )
 
 
 class WordAutomaton(Protocol):
