@@ -108,16 +108,14 @@ def judged_case(
     """The verdicts of all depths on a step."""
     before = physics.planned
     found = [
-        _finding(depth.take_step(task, state, step)) for depth in (ANALYTIC, KINEMATIC, physics)
+        result.finding if isinstance(result, Fault) else Finding.OK
+        for depth in (ANALYTIC, KINEMATIC, physics)
+        for result in [depth.take_step(task, state, step)]
     ]
     ran = None
     if run and found[2] is Finding.OK:
         ran = _runs(replace(task, start=state), step, physics)
     return DepthCase(found[0], found[1], found[2], physics.planned > before, ran)
-
-
-def _finding(result: State | Fault) -> Finding:
-    return Finding.OK if isinstance(result, State) else result.finding
 
 
 def _runs(task: SpatialTask, step: Step, physics: Physics) -> bool:

@@ -4,16 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 from random import Random
 
+from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.tasks.boxnet.astar import certificate, connected
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import State, Task, rest_tip, sites
-from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
+from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, middles, rest_place
 
 Size = tuple[int, int]
 """Cells along x and y."""
@@ -63,7 +64,7 @@ def tasks(
         arm: kind of the arms of BoxNet3D, a key of `FAMILIES`; empty for BoxNet2D.
     """
     label = f'{size[0]}x{size[1]}-{objects}'
-    map = SpatialMap(size, arm) if arm else FlatMap(size)
+    map = EmptyMap(size, arm)
     if objects >= len(map.points):
         return  # nothing could be moved
     random = Random(f'{seed} {label} {variant} {held_out}{arm}')  # noqa: S311  # no secret
@@ -77,7 +78,8 @@ def tasks(
         misses += 1
         task = _draw(map, objects, random, variant != GRID)
         key = task.to_json()
-        if key in seen or _for_tests(key) != held_out:
+        for_tests = sha256(key.encode()).digest()[0] % _HELD_OUT == 0
+        if key in seen or for_tests != held_out:
             continue
         proof = certificate(task)
         wanted = proof is not None if variant == UNSOLVABLE else proof is None
@@ -85,14 +87,10 @@ def tasks(
             continue
         seen.add(key)
         misses = 0
-        yield _named(task, f'{label}-{len(seen):05d}')
+        yield replace(task, id=f'{label}-{len(seen):05d}')
 
 
-def _for_tests(key: str) -> bool:
-    return sha256(key.encode()).digest()[0] % _HELD_OUT == 0
-
-
-def _draw(map: FlatMap | SpatialMap, objects: int, random: Random, anywhere: bool) -> Task:
+def _draw(map: EmptyMap, objects: int, random: Random, anywhere: bool) -> Task:
     bases = tuple((x * map.side, y * map.side) for x, y in inner_joints(map.size))
     if anywhere:
         width, height = map.size
@@ -108,28 +106,36 @@ def _draw(map: FlatMap | SpatialMap, objects: int, random: Random, anywhere: boo
 
 
 @dataclass(frozen=True)
-class FlatMap:
-    """A map of BoxNet2D without anything on it.
+class EmptyMap:
+    """A map without anything on it.
 
     Attributes:
         size: cells along x and y.
+        arm: kind of the arms of BoxNet3D, a key of `FAMILIES`; empty for BoxNet2D.
     """
 
     size: Size
-    side = UNIT
+    arm: str
+
+    @property
+    def side(self) -> int:
+        """The side of a cell [cell / UNIT]."""
+        return round(FAMILIES[self.arm].cell * UNIT) if self.arm else UNIT
 
     @property
     def points(self) -> tuple[Point, ...]:
         """Where objects and targets are put."""
-        return sites(*self.size)
+        return middles(self.size, self.side) if self.arm else sites(*self.size)
 
     def task(
-        self, bases: Sequence[Point], places: Sequence[Point], targets: Sequence[Point]
+        self, bases: tuple[Point, ...], places: tuple[Point, ...], targets: tuple[Point, ...]
     ) -> Task:
         """A task with robots at rest."""
-        tips = tuple(rest_tip(self.size, base) for base in bases)
-        start = State(tips, tuple(places))
-        return Task('', *self.size, tuple(bases), start, tuple(targets))
+        if not self.arm:
+            tips = tuple(rest_tip(self.size, base) for base in bases)
+            return Task('', *self.size, bases, State(tips, places), targets)
+        tips = tuple(rest_place(base, FAMILIES[self.arm].rest) for base in bases)
+        return SpatialTask('', *self.size, bases, State(tips, places), targets, self.arm)
 
 
 def _moved(task: Task, random: Random) -> Task:
@@ -142,7 +148,3 @@ def _moved(task: Task, random: Random) -> Task:
     places = tuple(map(moved, task.start.objects))
     targets = tuple(map(moved, task.targets))
     return replace(task, start=State(task.start.tips, places), targets=targets)
-
-
-def _named(task: Task, name: str) -> Task:
-    return replace(task, id=name)

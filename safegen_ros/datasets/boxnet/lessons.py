@@ -30,10 +30,10 @@ from safegen_ros.datasets.recipes import read_json
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.schema import SchemaReader
 from safegen_ros.tasks.boxnet.astar import Routes, certificate
-from safegen_ros.tasks.boxnet.geometry import UNIT
+from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
 from safegen_ros.tasks.boxnet.reward import question
-from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask, steady_plan
+from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
 
@@ -158,9 +158,7 @@ def _of_task(task: Task, recipe: LessonRecipe, random: Random) -> list[str]:
     if random.random() < recipe.loose_arms:
         task = _loosened(task, random)
     if random.random() < recipe.moved_away:
-        room = recipe.grid - max(task.size)
-        away = random.randint(0, room) * UNIT, random.randint(0, room) * UNIT
-        task = TurnedTask(task, TURNS[0], away).task
+        task = _moved(task, recipe.grid, random)
     if certificate(task) is not None:
         return [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
     plan = steady_plan(task, task.start)
@@ -183,6 +181,19 @@ def _line(task: Task, state: State, rest: Plan | None, mode: str) -> str:
         'task': question(task, state, rest, mode),
     }
     return json.dumps(values) + '\n'
+
+
+def _moved(task: Task, grid: int, random: Random) -> Task:
+    """A task some cells away from the corner of the grid, which its map begins at all the same."""
+    room = grid - max(task.size)
+    x, y = random.randint(0, room), random.randint(0, room)
+
+    def moved(points: tuple[Point, ...]) -> tuple[Point, ...]:
+        return tuple((at[0] + x * UNIT, at[1] + y * UNIT) for at in points)
+
+    start = State(moved(task.start.tips), moved(task.start.objects))
+    size = task.width + x, task.height + y
+    return Task(task.id, *size, moved(task.bases), start, moved(task.targets))
 
 
 def _loosened(task: Task, random: Random) -> Task:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from safegen_ros.llm.backend import Cancelled, Message
+from safegen_ros.llm.decoding.guide import WordWriter
 from safegen_ros.tasks.boxnet.decoding_mask import MaskState, MoveMask, Words, step_of
 from safegen_ros.tasks.boxnet.model import Plan, State, Step
 from safegen_ros.tasks.boxnet.words import THEN
@@ -22,19 +23,6 @@ MOST_SCORED = 3_000
 """Ways to go on that the model is asked about in one search."""
 
 _NEVER = float('-inf')
-
-
-class Scores(Protocol):
-    """See `WordWriter.scores`."""
-
-    def __call__(
-        self,
-        messages: Sequence[Message],
-        written: Sequence[str],
-        choices: Sequence[Sequence[str]],
-        cancelled: Cancelled,
-    ) -> tuple[list[float], float]:
-        """The logarithms of the probabilities of choices, and of the end."""
 
 
 class _Text(NamedTuple):
@@ -64,13 +52,13 @@ class MoveBeam:
     def __init__(
         self,
         joint: MoveMask,
-        scores: Scores,
+        model: WordWriter,
         asked: Callable[[State], Sequence[Message]],
         *,
         whole: bool,
         most_steps: int,
     ) -> None:
-        self._joint, self._scores, self._asked = joint, scores, asked
+        self._joint, self._model, self._asked = joint, model, asked
         self._whole, self._most_steps = whole, most_steps
 
     def search(self, width: int, cancelled: Cancelled) -> Plan | None:
@@ -95,7 +83,11 @@ class MoveBeam:
                     known = kept.get(found.at)
                     if found.score > _NEVER and (known is None or known.score < found.score):
                         kept[found.at] = found
-            whole = [self._ended(text, cancelled) for text in plans.values()]
+            # A whole plan has the score of its end, too.
+            whole = [
+                text._replace(score=text.score + self._ask(text, [], cancelled)[1])
+                for text in plans.values()
+            ]
             if whole:
                 best = max(whole, key=lambda text: text.score)
                 return (*best.steps, step_of(best.at))
@@ -125,12 +117,8 @@ class MoveBeam:
                 found.append(_Text(text.score + end, begun, steps, ()))
         return found
 
-    def _ended(self, text: _Text, cancelled: Cancelled) -> _Text:
-        """A whole plan, with the score of its end."""
-        return text._replace(score=text.score + self._ask(text, [], cancelled)[1])
-
     def _ask(
         self, text: _Text, choices: Sequence[Words], cancelled: Cancelled
     ) -> tuple[list[float], float]:
         state = self._joint.task.start if self._whole else text.at.state
-        return self._scores(self._asked(state), text.written, choices, cancelled)
+        return self._model.scores(self._asked(state), text.written, choices, cancelled)

@@ -29,7 +29,7 @@ from safegen_ros.tasks.boxnet.model import (
     step_json,
 )
 from safegen_ros.tasks.boxnet.optimal import solve
-from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt
+from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt, style_of
 from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
 from safegen_ros.tasks.cells import TWIN, CellSetup, MultiRobotCell, PacedCell, refused
@@ -63,10 +63,8 @@ def read_goal(text: str, source: str) -> BoxnetGoal:
 
 
 def open_model(values: Mapping[str, Any], models: ModelOpener) -> None:
-    """Opens the model that a parameter of the planner names; raises where it is not for maps."""
-    from safegen_ros.tasks.boxnet import levels
-
-    levels.open_model(values, models)
+    """Opens the model that parameter `arms_model` names; raises where it is not for maps."""
+    models.opened(values['arms_model'], style_of)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Message
@@ -30,7 +30,6 @@ from safegen_ros.tasks.boxnet.prompts import (
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, take_step, verify_step
 from safegen_ros.tasks.context import (
     ChatSetup,
-    ModelOpener,
     PlanningContext,
     StepAnswer,
     StepExecutor,
@@ -43,15 +42,6 @@ if TYPE_CHECKING:
 
 SHIPPED = 'models/safegen-boxnet-mini'
 """Plans for several arms where no model is named and the planner's own answers no chat."""
-
-
-def open_model(values: Mapping[str, Any], models: ModelOpener) -> None:
-    """Opens the model that parameter `arms_model` names.
-
-    Raises:
-        SafegenError: it cannot be opened, or knows neither chats nor the words of maps.
-    """
-    models.opened(values['arms_model'], style_of)
 
 
 def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:

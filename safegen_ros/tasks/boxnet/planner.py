@@ -36,7 +36,6 @@ from safegen_ros.tasks.boxnet.answers import (
 )
 from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible, MaskedPlan, MoveMask
-from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.model import (
     IdleArms,
     Plan,
@@ -46,7 +45,7 @@ from safegen_ros.tasks.boxnet.model import (
     plan_json,
     step_json,
 )
-from safegen_ros.tasks.boxnet.prompts import ChatStyle, MapStyle, Style
+from safegen_ros.tasks.boxnet.prompts import ChatStyle, MapStyle, Style, assistant, user
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, verify, verify_step
 from safegen_ros.tasks.context import ChatSetup
 from safegen_ros.verdict import Verdict
@@ -187,7 +186,7 @@ class _Planner:
         """A plan that is searched for; step by step, as if each step were taken."""
         beam = MoveBeam(
             self._joint,
-            self._words.scores,
+            self._words,
             lambda state: self.style.asked(replace(self.task, start=state), whole=self.full),
             whole=self.full,
             most_steps=self.options.most_steps,
@@ -339,7 +338,7 @@ class _Planner:
                 texts = [*options, _DONE] if step else [*options]
                 messages = [*asked]
                 if step:
-                    messages += [_assistant(step_json(step)), _user('Choose one move more.')]
+                    messages += [assistant(step_json(step)), user('Choose one move more.')]
                 chosen = self.backend.choose(messages, texts, self._drawn(), deadline.over).text
                 if chosen == _DONE:
                     break
@@ -352,7 +351,7 @@ def _failed(found: Judged, steps: list[Step], states: list[State]) -> Judged:
     before = len(steps)
     fault = found.fault
     if fault is not None:
-        fault = _later(fault, before)
+        fault = replace(fault, step=before, reason=f'step {before + 1}: {fault.reason}')
     verdict = replace(
         found.verdict,
         reason=f'step {before + 1}: {found.verdict.reason}',
@@ -365,24 +364,12 @@ def _failed(found: Judged, steps: list[Step], states: list[State]) -> Judged:
     return Judged(verdict, found.finding, plan, tuple(states), fault, found.formatted)
 
 
-def _later(fault: Fault, before: int) -> Fault:
-    return replace(fault, step=before, reason=f'step {before + 1}: {fault.reason}')
-
-
 def _with(text: str, body: str) -> str:
     """An answer with another plan, in the form that it had."""
     if not has_form(text):
         return body
     thoughts = text[: text.rindex('</think>') + len('</think>')]
     return f'{thoughts}\n```json\n{body}\n```'
-
-
-def _user(text: str) -> Message:
-    return {'role': 'user', 'content': text}
-
-
-def _assistant(text: str) -> Message:
-    return {'role': 'assistant', 'content': text}
 
 
 def _unknown(message: str) -> SafegenError:

@@ -243,19 +243,19 @@ class ChatStyle:
 
     def asked(self, task: Task, *, whole: bool) -> list[Message]:
         """See `Style`."""
-        return [_user(full_prompt(task) if whole else step_prompt(task))]
+        return [user(full_prompt(task) if whole else step_prompt(task))]
 
     def refused(
         self, messages: Sequence[Message], text: str, verdict: Verdict, *, whole: bool
     ) -> list[Message]:
         """See `Style`."""
-        return [*messages, _assistant(text), _user(feedback(verdict, whole=whole))]
+        return [*messages, assistant(text), user(feedback(verdict, whole=whole))]
 
     def observed(
         self, messages: Sequence[Message], text: str, task: Task, state: State
     ) -> list[Message]:
         """See `Style`."""
-        return [*messages, _assistant(text), _user(observation(task, state))]
+        return [*messages, assistant(text), user(observation(task, state))]
 
     def answer(self, text: str, task: Task, *, whole: bool) -> str:
         """The text as it came."""
@@ -297,7 +297,7 @@ class MapStyle:
                 'trained on are smaller or their points coarser: use another model, or the planner',
                 ErrorCode.TASK_TOO_LARGE,
             )
-        return [_user(' '.join(words))]
+        return [user(' '.join(words))]
 
 
 def style_of(model: str) -> Style:
@@ -318,9 +318,11 @@ def style_of(model: str) -> Style:
     return MapStyle(words_of_model(folder))
 
 
-def _user(text: str) -> Message:
+def user(text: str) -> Message:
+    """What is said to a model."""
     return {'role': 'user', 'content': text}
 
 
-def _assistant(text: str) -> Message:
+def assistant(text: str) -> Message:
+    """What a model has said."""
     return {'role': 'assistant', 'content': text}

@@ -248,7 +248,8 @@ def judge(task: Task, plan: Plan) -> Judged:
     for at, step in enumerate(plan):
         found = take_step(task, states[-1], step)
         if isinstance(found, Fault):
-            return _failed(task, plan, states, _at_step(found, at))
+            fault = replace(found, reason=f'step {at + 1}: {found.reason}', step=at)
+            return _failed(task, plan, states, fault)
         states.append(found)
     last = states[-1]
     if task.solved(last):
@@ -307,10 +308,6 @@ def _read(
         return read(text, task.robots, task.form(state))
     except PlanAnswerError as error:
         return error.fault
-
-
-def _at_step(fault: Fault, at: int) -> Fault:
-    return replace(fault, reason=f'step {at + 1}: {fault.reason}', step=at)
 
 
 def _failed(

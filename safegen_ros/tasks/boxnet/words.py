@@ -20,7 +20,7 @@ it carries are the model's own words, and can be wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from safegen_ros.tasks.boxnet.answers import REFUSAL
@@ -61,16 +61,12 @@ def answer_words(task: Task, state: State, plan: Plan | None) -> list[str]:
     if plan is None:
         return [UNSOLVABLE]
     words = list[str]()
-    for at, (before, step) in enumerate(zip(_states(task, state, plan), plan, strict=True)):
+    states = judge(replace(task, start=state), plan).states
+    for at, (before, step) in enumerate(zip(states, plan, strict=False)):
         words += [THEN] if at else []
         for move in step:
             words += move_words(task, before, move)
     return words
-
-
-def _states(task: Task, state: State, plan: Plan) -> Iterator[State]:
-    """The state before each step."""
-    yield from judge(replace(task, start=state), plan).states[: len(plan)]
 
 
 def move_words(task: Task, state: State, move: Move) -> list[str]:

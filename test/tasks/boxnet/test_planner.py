@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from support.boxnet_planner import (
@@ -276,7 +277,7 @@ def test_a_greedy_search_follows_the_model() -> None:
     assert STEADY is not None
     said = ' '.join(answer_words(EXAMPLE, EXAMPLE.start, STEADY))
     known = HeldPlanner(lambda messages, sampling: said)
-    beam = MoveBeam(MoveMask(EXAMPLE), known.scores, asked, whole=True, most_steps=20)
+    beam = MoveBeam(MoveMask(EXAMPLE), known, asked, whole=True, most_steps=20)
     found = beam.search(1, never)
     assert found is not None
     assert [set(step) for step in found] == [set(step) for step in STEADY]
@@ -289,13 +290,14 @@ def test_a_search_without_a_guess_finds_plans_or_none(whole: bool) -> None:
     ) -> tuple[list[float], float]:
         return [-1.0] * len(choices), -1.0
 
+    model = SimpleNamespace(scores=even)
     task = next(tasks((2, 2), 1, 'beam'))
-    found = MoveBeam(MoveMask(task), even, asked, whole=whole, most_steps=9).search(60, never)
+    found = MoveBeam(MoveMask(task), model, asked, whole=whole, most_steps=9).search(60, never)
     assert found is not None
     judged = judge(task, found)
     assert judged.verdict.ok
     assert len(set(judged.states)) == len(judged.states)
-    short = MoveBeam(MoveMask(task), even, asked, whole=whole, most_steps=1)
+    short = MoveBeam(MoveMask(task), model, asked, whole=whole, most_steps=1)
     assert short.search(60, never) is None
 
 

@@ -32,7 +32,6 @@ from safegen_ros.tasks.boxnet.prompts import (
     style_of,
 )
 from safegen_ros.tasks.boxnet.reward import reward
-from safegen_ros.tasks.boxnet.rule_planner import TURNS, TurnedTask
 from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify, verify_step
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json, answer_words, map_words
 
@@ -106,16 +105,6 @@ def test_whatever_is_said_there_is_a_verdict(words: list[str], mode: str) -> Non
     text = answer_in_json(' '.join(words), EXAMPLE, mode)
     found = verify(EXAMPLE, text) if mode == WHOLE else verify_step(EXAMPLE, EXAMPLE.start, text)
     assert found.verdict.ok or found.fault is not None
-
-
-@pytest.mark.parametrize('turn', TURNS)
-def test_a_turned_plan_does_what_it_did(turn: tuple[bool, bool, bool]) -> None:
-    new = TurnedTask(EXAMPLE, turn, (2 * UNIT, UNIT))
-    assert list(new.task.bases) == sorted(new.task.bases)
-    for plan in (PLAN, PLAN[:2], (PLAN[1],)):
-        before, after = judge(EXAMPLE, plan), judge(new.task, new.plan(plan))
-        assert after.finding is before.finding
-        assert after.states == tuple(map(new.state, before.states))
 
 
 def write_style(folder: Path, name: str, words: list[str]) -> str:

@@ -214,35 +214,3 @@ def follow_tips(
         return make(robot, start, end, match[3] == 'True')
 
     return read
-
-
-@dataclass(frozen=True)
-class SpatialMap:
-    """A map for arms of one kind.
-
-    Attributes:
-        size: cells along x and y.
-        arm: kind of the arms, a key of `FAMILIES`.
-    """
-
-    size: tuple[int, int]
-    arm: str
-
-    @property
-    def side(self) -> int:
-        """The side of a cell [um]."""
-        return round(FAMILIES[self.arm].cell * UNIT)
-
-    @property
-    def points(self) -> tuple[Point, ...]:
-        """The middle of each cell, where boxes and targets are put."""
-        return middles(self.size, self.side)
-
-    def task(
-        self, bases: Sequence[Point], places: Sequence[Point], targets: Sequence[Point]
-    ) -> SpatialTask:
-        """A task with robots at rest."""
-        rest = FAMILIES[self.arm].rest
-        tips = tuple(rest_place(base, rest) for base in bases)
-        start = State(tips, tuple(places))
-        return SpatialTask('', *self.size, tuple(bases), start, tuple(targets), self.arm)
