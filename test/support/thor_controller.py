@@ -72,7 +72,7 @@ class ThorController:
         return self._take(_VERBS[action], self._name(arguments.pop('objectId')), **arguments)
 
     def _take(self, verb: Verb, name: str = '') -> Event:
-        self._world, feedback, _ = step(self._world, HouseholdAction(verb, name))
+        self._world, feedback = step(self._world, HouseholdAction(verb, name))
         return self._event('' if feedback.success else feedback.message)
 
     def _PutObject(self, *, objectId: str, placeStationary: bool) -> Event:

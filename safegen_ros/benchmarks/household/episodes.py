@@ -272,7 +272,7 @@ def measure_speed(steps: int = 20_000, seed: int = 0) -> Report:
     def walk() -> int:
         here, done = world, 0
         for action in actions:
-            here, feedback, _ = step(here, action)
+            here, feedback = step(here, action)
             done += feedback.success
         return done
 

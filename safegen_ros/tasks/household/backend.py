@@ -72,7 +72,7 @@ class TextHousehold:
 
     def step(self, action: HouseholdAction) -> Observation:
         """Takes an action, and observes the result."""
-        self.world, feedback, _ = step(self.world, action)
+        self.world, feedback = step(self.world, action)
         return observe(self.world, feedback)
 
     def metadata(self) -> list[dict[str, Any]]:

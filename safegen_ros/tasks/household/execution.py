@@ -83,7 +83,7 @@ class HouseholdMonitor:
         """
         if self.looks:
             action = action_of(self._world, self._steps[self.looks - 1])
-            self._world, _, _ = step(self._world, action)
+            self._world, _ = step(self._world, action)
             self._done = (*self._done, action)
             self._known = self._watch.progress(self._known, metadata(self._world))
         self.looks += 1
@@ -153,7 +153,7 @@ class HouseholdCell(PacedCell):
 
     def _effect(self, together: ConcurrentStep) -> Callable[[], None]:
         """One action is taken."""
-        after, feedback, _ = step(self._world, action_of(self._world, together))
+        after, feedback = step(self._world, action_of(self._world, together))
         if not feedback.success:
             raise RobotError(feedback.message, ErrorCode.STATE_MISMATCH)
 
@@ -186,7 +186,7 @@ class ExecutedHousehold(TextHousehold):
 
     def step(self, action: HouseholdAction) -> Observation:
         """Takes an action there and here; one that our world refuses is not tried there."""
-        after, feedback, _ = step(self.world, action)
+        after, feedback = step(self.world, action)
         if feedback.success:
             observed = self._executor.take((named(action),), MODEL)
             self.world = after

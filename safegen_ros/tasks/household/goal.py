@@ -100,8 +100,8 @@ def read_goal(text: str, source: str) -> HouseholdGoal:
     done = []
     for number, each in enumerate(sent.done, 1):
         found = parse_action(each, world.found)
-        after, feedback, _ = (
-            step(world, found.action) if found.action else (world, Feedback(False, ''), ())
+        after, feedback = (
+            step(world, found.action) if found.action else (world, Feedback(False, ''))
         )
         if found.action is None or not found.exact or not feedback.success:
             raise HouseholdError(f'{source}: done: action {number} was never taken: leave it out')
@@ -172,7 +172,7 @@ class HouseholdGoal(OtherWorld):
         warning, blocked, _ = shield.check(world, found.action)
         if blocked:
             return Verdict(Category.SAFETY_VIOLATION, warning, 0, 1)
-        _, feedback, _ = step(world, found.action)
+        _, feedback = step(world, found.action)
         if not feedback.success:
             return Verdict(Category.PRECONDITION_VIOLATION, feedback.message, 0, 1)
         return Verdict(Category.SUCCESS, 'the action may be taken', -1, 1)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable
@@ -48,22 +48,6 @@ class Account:
     broken: frozenset[tuple[int, str]]
     open: frozenset[tuple[int, str]]
     triggered: frozenset[int]
-
-
-class ConstraintWatch(Protocol):
-    """Follows constraints along a run. What it knows is a value, so that moves can be tried."""
-
-    def start(self, objects: Objects) -> Known:
-        """The state at the first moment."""
-        ...
-
-    def progress(self, known: Known, objects: Objects) -> Known:
-        """The state one action later."""
-        ...
-
-    def account(self, known: Known) -> Account:
-        """What the constraints say."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +191,9 @@ class SpocWatch:
         """What the constraints say."""
         return Account(known.broken, known.open - known.broken, known.triggered)
 
+
+ConstraintWatch = LiteralWatch | SpocWatch
+"""Follows constraints along a run. What it knows is a value, so that moves can be tried."""
 
 Compat = Literal['', 'spoc']
 """How it is counted: literally, or as the published evaluator does."""

@@ -126,14 +126,12 @@ class _Work:
         if fields.get('fillLiquid') == 'coffee':
             yield from skills.move(name, ['CoffeeMachine'])
             yield from skills.switch(self._belief.above(name)[0])
-        if self._dirty(name, fields.get('isDirty')) or fields.get('fillLiquid') == 'water':
+        dirty = fields.get('isDirty') is False and self._belief.things[name].is_dirty
+        if dirty or fields.get('fillLiquid') == 'water':
             yield from skills.wash(name)
         if goal.condition.parent:
             yield from skills.move(name, goal.condition.parent)
         yield from self._tidy(goal, classes)
-
-    def _dirty(self, name: str, wanted: bool | str | None) -> bool:
-        return wanted is False and self._belief.things[name].is_dirty
 
     def _tidy(self, goal: SubGoal, classes: Sequence[str]) -> Doing:
         """Closes and switches off what a goal wants so."""

@@ -70,7 +70,7 @@ class ActionShield:
         before = self._watch.account(self._known)
         if action.verb in ENDINGS:
             return f'{self._named(before.open)} must be made safe.' if before.open else ''
-        after, _, _ = step(world, action)
+        after, _ = step(world, action)
         known = self._watch.progress(self._known, metadata(after))
         account = self._watch.account(known)
         broken = account.broken - before.broken
@@ -97,7 +97,7 @@ class ActionShield:
             reached: set[tuple[object, Known]] = set()
             for place, stand, path in tried:
                 for action in self._remedies(place, stand):
-                    after, feedback, _ = step(place, action)
+                    after, feedback = step(place, action)
                     if not feedback.success:
                         continue
                     moved = self._watch.progress(stand, metadata(after))

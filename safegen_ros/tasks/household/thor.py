@@ -142,14 +142,14 @@ class ThorHousehold:
     def step(self, action: HouseholdAction) -> Observation:
         """Takes an action, and observes the result; raises `ThorError`."""
         before = self.world
-        ruled, feedback, events = step(before, action)
+        ruled, feedback = step(before, action)
         if not feedback.success or action.verb in ENDINGS:
             return observe(before, feedback)
         approach = action.verb in (Verb.GO_TO, Verb.FIND_OBJECT)
         why = ''
         if approach:
             why = self._approach(action.target)
-        elif events:  # a thing that is on is not turned on again
+        elif ruled.things != before.things:  # what is on already is not turned on again
             why = self._act(action)
         if why:
             self.world = self._read(before.receptacle)

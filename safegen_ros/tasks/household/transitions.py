@@ -14,7 +14,6 @@ from safegen_ros.tasks.household.world import (
     HAND,
     HOT,
     ActionRefused,
-    Event,
     Feedback,
     HouseholdThing,
     HouseholdWorld,
@@ -28,9 +27,7 @@ _STAINS = ('coffee', 'wine')
 """Liquids that leave what they were in dirty."""
 
 
-def step(
-    world: HouseholdWorld, action: HouseholdAction
-) -> tuple[HouseholdWorld, Feedback, tuple[Event, ...]]:
+def step(world: HouseholdWorld, action: HouseholdAction) -> tuple[HouseholdWorld, Feedback]:
     """Takes one action.
 
     Args:
@@ -38,14 +35,14 @@ def step(
         action: any action; `done` and `failure` do nothing here.
 
     Returns:
-        The household after it, the words for the robot, and the changes. A refusal changes nothing.
+        The household after it, and the words for the robot. A refusal changes nothing.
     """
     draft = WorldDraft(world)
     try:
         message = _DO[action.verb](draft, action.target)
     except ActionRefused as refused:
-        return world, Feedback(False, str(refused)), ()
-    return draft.finish(), Feedback(True, message), tuple(draft.events)
+        return world, Feedback(False, str(refused))
+    return draft.finish(), Feedback(True, message)
 
 
 def _go_to(draft: WorldDraft, name: str) -> str:
@@ -113,11 +110,16 @@ def _put_down(draft: WorldDraft, name: str) -> str:
     return f'The robot put {name} down at {target.id}.'
 
 
-def _open(draft: WorldDraft, name: str) -> str:
-    draft.free_hand(f'open {name}')
+def _door(draft: WorldDraft, name: str, doing: str, done: str) -> HouseholdThing:
+    draft.free_hand(f'{doing} {name}')
     thing = draft.seen(name)
     if 'openable' not in thing.kind.flags:
-        raise ActionRefused(f'{name} cannot be opened.')
+        raise ActionRefused(f'{name} cannot be {done}.')
+    return thing
+
+
+def _open(draft: WorldDraft, name: str) -> str:
+    thing = _door(draft, name, 'open', 'opened')
     if thing.is_open:
         raise ActionRefused(f'{name} is already open.')
     if thing.kind.shut and thing.is_toggled:
@@ -127,11 +129,7 @@ def _open(draft: WorldDraft, name: str) -> str:
 
 
 def _close(draft: WorldDraft, name: str) -> str:
-    draft.free_hand(f'close {name}')
-    thing = draft.seen(name)
-    if 'openable' not in thing.kind.flags:
-        raise ActionRefused(f'{name} cannot be closed.')
-    if not thing.is_open:
+    if not _door(draft, name, 'close', 'closed').is_open:
         raise ActionRefused(f'{name} is already closed.')
     draft.change(name, is_open=False)
     return f'The robot closed {name}.'

@@ -206,19 +206,6 @@ class Feedback:
     advice: HouseholdAction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that changed.
-
-    Attributes:
-        what: a field of `HouseholdThing`, or `exists`.
-    """
-
-    thing: str
-    what: str
-    value: Any
-
-
 class ActionRefused(Exception):
     """The action cannot be done; its text is the feedback."""
 
@@ -234,7 +221,6 @@ class WorldDraft:
         self.receptacle = world.receptacle
         self.holding = world.holding
         self.revealed: tuple[str, ...] = ()
-        self.events: list[Event] = []
 
     def finish(self) -> HouseholdWorld:
         """The world after the changes; things in sight now are known."""
@@ -249,11 +235,7 @@ class WorldDraft:
 
     def change(self, name: str, **state: Any) -> None:
         """Gives a thing other values of its fields."""
-        thing = self.things[name]
-        for key, value in state.items():
-            if getattr(thing, key) != value:
-                self.events.append(Event(name, key, value))
-        self.things[name] = replace(thing, **state)
+        self.things[name] = replace(self.things[name], **state)
 
     def move(self, name: str, parent: str) -> None:
         """Puts a thing somewhere else."""
@@ -271,14 +253,12 @@ class WorldDraft:
             temperature=like.temperature,
         )  # fmt: skip
         self.inside[like.parent] = (*self.inside.get(like.parent, ()), name)
-        self.events.append(Event(name, 'exists', True))
         return name
 
     def remove(self, name: str) -> None:
         """Takes a thing out of the world."""
         self._take_out(name)
         del self.things[name]
-        self.events.append(Event(name, 'exists', False))
 
     def _take_out(self, name: str) -> None:
         parent = self.things[name].parent

@@ -227,7 +227,7 @@ def test_the_shield_does_not_try_the_same_in_every_order(monkeypatch: pytest.Mon
     for name in ('Drawer (1)', 'Drawer (2)'):
         for verb in (Verb.GO_TO, Verb.OPEN):
             said, blocked, _ = shield.check(world, HouseholdAction(verb, name))
-            world, _, _ = step(world, HouseholdAction(verb, name))
+            world, _ = step(world, HouseholdAction(verb, name))
             shield.progress(metadata(world))
     assert blocked
     assert 'drawer-1, drawer-2 could not be made safe in time' in said

@@ -58,7 +58,7 @@ def _walk(scene: str, seed: int, steps: int) -> list[Objects]:
         if chance.random() < 0.7:
             near = [each['objectId'] for each in trace[-1] if each['visible']]
             action = HouseholdAction(chance.choice(_VERBS), chance.choice(near))
-        world, feedback, _ = step(world, action)
+        world, feedback = step(world, action)
         if feedback.success or chance.random() < 0.2:
             trace.append(metadata(world))
     return trace
