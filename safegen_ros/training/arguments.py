@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import LoraConfig, TaskType
-from transformers import BitsAndBytesConfig
+from peft import LoraConfig, PeftModel, TaskType, get_peft_model
+from transformers import AutoModelForCausalLM
 
-from safegen_ros.llm.model_folder import LOCAL
+from safegen_ros.llm.model_folder import LOCAL, nf4
 from safegen_ros.training.config import ConfigError, TrainConfig
 
 CHECKPOINTS = 'checkpoints'
@@ -82,12 +82,7 @@ def model_arguments(config: TrainConfig) -> dict[str, Any]:
                 'model.four_bit needs CUDA, and torch finds no GPU: set it to false, or train on '
                 'a machine with one'
             )
-        found['quantization_config'] = BitsAndBytesConfig(
-            load_in_4bit=True,
-            bnb_4bit_quant_type='nf4',
-            bnb_4bit_use_double_quant=True,
-            bnb_4bit_compute_dtype=torch.bfloat16,
-        )
+        found['quantization_config'] = nf4(torch)
     return found
 
 
@@ -103,6 +98,21 @@ def adapters(config: TrainConfig) -> LoraConfig | None:
         target_modules='all-linear',
         task_type=TaskType.CAUSAL_LM,
     )
+
+
+def adapted_model(config: TrainConfig, **how: Any) -> PeftModel:
+    """The base with the adapters that are trained: new ones, or those the recipe begins with.
+
+    Args:
+        how: more arguments of the loader of the base.
+    """
+    base = AutoModelForCausalLM.from_pretrained(
+        config.model.base, use_safetensors=True, **{**LOCAL, **model_arguments(config), **how}
+    )
+    start = config.model.lora.start if config.model.lora else ''
+    if start:
+        return PeftModel.from_pretrained(base, start, is_trainable=True)
+    return get_peft_model(base, adapters(config))
 
 
 class RecipeRates:

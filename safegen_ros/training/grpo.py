@@ -17,13 +17,16 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from peft import PeftModel
-from transformers import AutoModelForCausalLM
 from trl import GRPOConfig as TrlConfig
 from trl import GRPOTrainer
 
-from safegen_ros.llm.model_folder import LOCAL
-from safegen_ros.training.arguments import RecipeRates, adapters, model_arguments, shared_arguments
+from safegen_ros.training.arguments import (
+    RecipeRates,
+    adapted_model,
+    adapters,
+    model_arguments,
+    shared_arguments,
+)
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig
 from safegen_ros.training.samplers import CurriculumSampler, Shape
@@ -115,17 +118,10 @@ def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTr
             shape,
             config.seed,
         ),
-        model=_started(config, start) if start else config.model.base,
+        model=adapted_model(config) if start else config.model.base,
         args=arguments,
         reward_funcs=prompts.reward,
         train_dataset=Dataset.from_list(prompts.asked),
         processing_class=tokenizer,
         peft_config=None if start else adapters(config),
     )
-
-
-def _started(config: TrainConfig, start: str) -> PeftModel:
-    base = AutoModelForCausalLM.from_pretrained(
-        config.model.base, use_safetensors=True, **{**LOCAL, **model_arguments(config)}
-    )
-    return PeftModel.from_pretrained(base, start, is_trainable=True)

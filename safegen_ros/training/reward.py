@@ -15,7 +15,6 @@ from typing import Any
 
 from safegen_ros.datasets.pddl3.rows import Row, row_problem
 from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
-from safegen_ros.training.config import ConfigError
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
 
@@ -37,18 +36,11 @@ class Intervals:
 
     Args:
         bounds: the reward of a format error; least and most of a safety violation, of a
-            precondition violation and of an unmet goal; the reward of success.
-
-    Raises:
-        ConfigError: there are not eight, or one is not greater than the one before.
+            precondition violation and of an unmet goal; the reward of success. `load_config` checks
+            that each is greater than the one before.
     """
 
     bounds: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        pairs = zip(self.bounds, self.bounds[1:], strict=False)
-        if len(self.bounds) != 8 or any(low >= high for low, high in pairs):
-            raise ConfigError('grpo.rewards must be 8 numbers, each greater than the one before')
 
     def reward(self, verdict: Verdict, reference_length: int) -> float:
         """The reward of a plan (equation 8).

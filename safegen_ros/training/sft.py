@@ -7,7 +7,7 @@ The loss is that of equation 4: the negative log-likelihood of the answer, a pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,32 @@ class LossesTrainer(BalancedTrainer):
     model_accepts_loss_kwargs: bool
     state_weight = 0.0
 
+    def __init__(
+        self,
+        order: Callable[[int], Any],
+        data: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+        arguments: Mapping[str, Any],
+        validation: Mapping[str, Any],
+        **more: Any,
+    ) -> None:
+        """Has a sampler, examples to train on and to validate with, and arguments for both."""
+        train, held_out = data
+        super().__init__(
+            order,
+            args=SFTConfig(
+                **arguments,
+                max_length=None,
+                remove_unused_columns=False,
+                dataset_kwargs={'skip_prepare_dataset': True},
+                prediction_loss_only=True,
+                **validation,
+            ),
+            train_dataset=Dataset.from_list(train),
+            eval_dataset=Dataset.from_list(held_out) if held_out else None,
+            **more,
+        )
+        self.model_accepts_loss_kwargs = True  # makes the trainer count the words of a batch
+
     def losses(self, model: Any, inputs: dict[str, Any]) -> Losses:
         """The losses of a batch."""
         found: Losses = model(**inputs)
@@ -157,14 +183,6 @@ class WordTrainer(LossesTrainer):
         )
         if network.start:
             model.start_from(Path(network.start))
-        arguments = SFTConfig(
-            **shared_arguments(config, out),
-            max_length=None,
-            remove_unused_columns=False,
-            dataset_kwargs={'skip_prepare_dataset': True},
-            prediction_loss_only=True,
-            **validation_arguments(config, material.validation),
-        )
         super().__init__(
             lambda batch: BalancedSampler(
                 material.groups,
@@ -174,14 +192,13 @@ class WordTrainer(LossesTrainer):
                 config.seed,
                 config.data.shares,
             ),
+            (material.items, material.validation),
+            shared_arguments(config, out),
+            validation_arguments(config, material.validation),
             model=model,
-            args=arguments,
-            train_dataset=Dataset.from_list(material.items),
-            eval_dataset=Dataset.from_list(material.validation) if material.validation else None,
             data_collator=material.collate,
             processing_class=material.tokenizer,
         )
-        self.model_accepts_loss_kwargs = True  # makes the trainer count the words of a batch
         self._recipe = config.optimizer
 
     def create_optimizer(self, model: Any = None) -> Any:

@@ -16,26 +16,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from datasets import Dataset
-from peft import PeftModel, get_peft_model
 from peft.helpers import disable_input_dtype_casting
 from torch import Tensor
 from torch.utils.data import Sampler
 from transformers import (
     AttentionInterface,
-    AutoModelForCausalLM,
     DynamicCache,
 )
-from trl import SFTConfig
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.model_folder import LOCAL
-from safegen_ros.training.arguments import (
-    adapters,
-    model_arguments,
-    shared_arguments,
-    validation_arguments,
-)
+from safegen_ros.training.arguments import adapted_model, shared_arguments, validation_arguments
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import TrainConfig
 from safegen_ros.training.encoding import IGNORE, padded, tokens_of
@@ -176,14 +166,6 @@ class SharedPrefixTrainer(LossesTrainer):
         tokenizer = base_tokenizer(base)
         pairs = world.pairs(tokenizer)
         train, validation = ([tokens_of(pair, tokenizer) for pair in part] for part in pairs)
-        arguments = SFTConfig(
-            **{**shared_arguments(config, out), 'bf16': False},  # the weights are, as they are
-            max_length=None,
-            remove_unused_columns=False,
-            dataset_kwargs={'skip_prepare_dataset': True},
-            prediction_loss_only=True,
-            **validation_arguments(config, validation),
-        )
         super().__init__(
             lambda _: SharedPrefixSampler(
                 [pair['group'] for pair in pairs[0]],
@@ -191,14 +173,13 @@ class SharedPrefixTrainer(LossesTrainer):
                 config.optimizer.batch,
                 config.seed,
             ),
-            model=adapted_model(config),
-            args=arguments,
-            train_dataset=Dataset.from_list(train),
-            eval_dataset=Dataset.from_list(validation) if validation else None,
+            (train, validation),
+            {**shared_arguments(config, out), 'bf16': False},  # the weights are, as they are
+            validation_arguments(config, validation),
+            model=adapted_model(config, attn_implementation=causal_attention.__name__),
             data_collator=padded,
             processing_class=tokenizer,
         )
-        self.model_accepts_loss_kwargs = True  # makes the trainer count the words of a batch
 
     def losses(self, model: Any, inputs: dict[str, Any]) -> Losses:
         """See `answer_losses`."""
@@ -214,17 +195,3 @@ class SharedPrefixTrainer(LossesTrainer):
             disable_input_dtype_casting(model, active=low),
         ):
             return answer_losses(inner, ids, labels)
-
-
-def adapted_model(config: TrainConfig) -> PeftModel:
-    """The base with the adapters that are trained: new ones, or those the recipe begins with."""
-    base = AutoModelForCausalLM.from_pretrained(
-        config.model.base,
-        use_safetensors=True,
-        attn_implementation=causal_attention.__name__,
-        **{**LOCAL, **model_arguments(config)},
-    )
-    start = config.model.lora.start if config.model.lora else ''
-    if start:
-        return PeftModel.from_pretrained(base, start, is_trainable=True)
-    return get_peft_model(base, adapters(config))
