@@ -32,8 +32,8 @@ class RowFinding:
     bare_key: str
 
 
-def finding(row: Row) -> RowFinding:
-    """What can be found out about a row.
+def examined(row: Row) -> tuple[Row, RowFinding]:
+    """A row with what can be found out about it.
 
     Raises:
         PddlError: its text is not a problem of its domain.
@@ -44,16 +44,7 @@ def finding(row: Row) -> RowFinding:
         for constraint in problem.constraints
         if not verify(replace(problem, constraints=(constraint,)), row.unconstrained_plan).ok
     )
-    return RowFinding(broken, canonical_problem(replace(problem, constraints=())).key)
-
-
-def examined(row: Row) -> tuple[Row, RowFinding]:
-    """A row with the findings about it.
-
-    Raises:
-        PddlError: as `finding`.
-    """
-    return row, finding(row)
+    return row, RowFinding(broken, canonical_problem(replace(problem, constraints=())).key)
 
 
 BARE_NEW = 'new_without_constraints'

@@ -37,7 +37,7 @@ from safegen_ros.datasets.pddl3.statistics import (
     BARE_NEW,
     RowFinding,
     Statistics,
-    finding,
+    examined,
     load_statistics,
     longer_rows,
 )
@@ -213,7 +213,7 @@ def rows(small: Path) -> list[Row]:
 @pytest.mark.slow
 def test_an_operator_counts_where_its_constraint_is_broken(rows: list[Row]) -> None:
     for row in rows:
-        broken = finding(row).broken
+        broken = examined(row)[1].broken
         assert broken
         assert broken <= {*row.operators}
         constraints = row_problem(row).constraints
@@ -229,7 +229,7 @@ def test_what_no_plan_can_break_is_no_coverage(rows: list[Row]) -> None:
         once = [c for c in problem.constraints if c.operator == 'at-most-once']
         assert once
         assert verify(replace(problem, constraints=tuple(once)), row.unconstrained_plan).ok
-        assert finding(row).broken == {'always'}
+        assert examined(row)[1].broken == {'always'}
 
 
 def test_the_bare_key_is_that_of_the_initial_state_and_the_goal(rows: list[Row]) -> None:
@@ -239,8 +239,8 @@ def test_the_bare_key_is_that_of_the_initial_state_and_the_goal(rows: list[Row])
         row, problem=problem_text(replace(problem, constraints=problem.constraints * 2))
     )
     elsewhere = replace(row, problem=problem_text(replace(problem, init=frozenset())))
-    assert finding(other).bare_key == finding(row).bare_key != row.key
-    assert finding(elsewhere).bare_key != finding(row).bare_key
+    assert examined(other)[1].bare_key == examined(row)[1].bare_key != row.key
+    assert examined(elsewhere)[1].bare_key != examined(row)[1].bare_key
 
 
 def test_a_test_row_is_new_without_constraints_when_no_training_row_has_its_key(
@@ -264,13 +264,13 @@ def test_a_test_row_is_new_without_constraints_when_no_training_row_has_its_key(
 
 def test_the_statistics_of_a_dataset_are_those_of_its_rows(small: Path, rows: list[Row]) -> None:
     statistics = load_statistics(small)
-    trained = {(r.domain, finding(r).bare_key) for r in rows if r.split == 'train'}
+    trained = {(r.domain, examined(r)[1].bare_key) for r in rows if r.split == 'train'}
     for domain, values in statistics.items():
         for split, found in values['splits'].items():
             mine = [row for row in rows if (row.domain, row.split) == (domain, split)]
-            assert found['broken'] == Counter(o for row in mine for o in finding(row).broken)
+            assert found['broken'] == Counter(o for row in mine for o in examined(row)[1].broken)
             assert found[BARE_NEW] == sum(
-                (domain, finding(row).bare_key) not in trained for row in mine
+                (domain, examined(row)[1].bare_key) not in trained for row in mine
             )
             assert longer_rows(found) == sum(
                 row.reference_length > len(row.unconstrained_plan.splitlines()) for row in mine
@@ -309,15 +309,6 @@ def test_one_class_in_eight_is_a_test_class() -> None:
     assert 900 < sum(map(is_test_class, keys)) < 1100
 
 
-def test_rows_are_on_their_side_in_every_dataset(small: Path) -> None:
-    for split in SPLITS:
-        rows = list(read_rows(small / f'{split}.jsonl'))
-        assert rows
-        for row in rows:
-            if split != 'test_family':
-                assert is_test_class(row.key) is (split == 'test')
-
-
 def test_another_seed_and_size_puts_no_class_on_the_other_side(small: Path) -> None:
     tested = {row.key for row in read_rows(small / 'test.jsonl')}
     trained = {row.key for row in read_rows(small / 'train.jsonl')}
@@ -350,12 +341,6 @@ def test_renaming_keeps_the_class(small: Path) -> None:
         assert renamed == renamed_row(row, recipe)
         texts.add(renamed.problem)
         assert renamed_row(row, replace(recipe, seed=8)).problem not in texts
-
-
-def test_held_out_families_share_their_split(small: Path) -> None:
-    recipe = small_recipe()
-    rows = [row for row in read_rows(small / 'test_family.jsonl') if row.domain == 'ferry']
-    assert {row.family for row in rows} == set(recipe.domains['ferry'].held_out)
 
 
 def test_a_duplicate_takes_no_place() -> None:
