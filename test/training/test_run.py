@@ -21,8 +21,8 @@ import torch
 from support.training_small import SHORT, reports, train, weights, write_recipe
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.training.checkpoints import last_checkpoint
 from safegen_ros.training.config import ConfigError
+from safegen_ros.training.run import last_checkpoint
 
 if TYPE_CHECKING:
     from transformers import Trainer

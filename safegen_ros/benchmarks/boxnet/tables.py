@@ -28,7 +28,7 @@ from safegen_ros.datasets.boxnet.recipe import load_recipe
 from safegen_ros.datasets.boxnet.rows import BoxNetRow, read_rows
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.llm.backend import Backend, Sampling
-from safegen_ros.tasks.boxnet.beam import MOST_SCORED
+from safegen_ros.tasks.boxnet.decoding_mask import MOST_SCORED
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.optimal import parallelism
 from safegen_ros.tasks.boxnet.planner import (

@@ -18,7 +18,7 @@ from safegen_ros.datasets.manifest import (
     faults,
     load_manifest,
 )
-from safegen_ros.datasets.pddl3.assemble import pddl_files
+from safegen_ros.datasets.pddl3.build import pddl_files
 from safegen_ros.datasets.pddl3.candidates import proved, written
 from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe
 from safegen_ros.datasets.pddl3.rows import (

@@ -34,8 +34,13 @@ from safegen_ros.tasks.boxnet.answers import (
     read_step,
     without_strays,
 )
-from safegen_ros.tasks.boxnet.beam import MOST_SCORED, MoveBeam
-from safegen_ros.tasks.boxnet.decoding_mask import Admissible, MaskedPlan, MoveMask
+from safegen_ros.tasks.boxnet.decoding_mask import (
+    MOST_SCORED,
+    Admissible,
+    MaskedPlan,
+    MoveBeam,
+    MoveMask,
+)
 from safegen_ros.tasks.boxnet.model import (
     IdleArms,
     Plan,

@@ -29,8 +29,7 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet import beam
 from safegen_ros.tasks.boxnet.answers import REFUSAL
-from safegen_ros.tasks.boxnet.beam import MoveBeam
-from safegen_ros.tasks.boxnet.decoding_mask import MaskedPlan, MoveMask
+from safegen_ros.tasks.boxnet.decoding_mask import MaskedPlan, MoveBeam, MoveMask
 from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.planner import (
