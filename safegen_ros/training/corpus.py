@@ -19,8 +19,14 @@ from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.training.config import ConfigError, TrainConfig
 from safegen_ros.training.encoding import encoded
-from safegen_ros.training.examples import Example, changing_atoms, example
-from safegen_ros.training.pairs import TrainingPair, for_all_rows, instruction_pairs
+from safegen_ros.training.examples import (
+    Example,
+    TrainingPair,
+    changing_atoms,
+    example,
+    for_all_rows,
+    instruction_pairs,
+)
 from safegen_ros.training.world import longest, that_fit, token_count
 
 

@@ -19,7 +19,7 @@ from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.config import GrpoConfig, NetworkConfig, TrainConfig
 from safegen_ros.training.corpus import load_corpus, load_pairs, training_rows
 from safegen_ros.training.encoding import Collator
-from safegen_ros.training.pairs import for_all_rows, instruction_pairs
+from safegen_ros.training.examples import for_all_rows, instruction_pairs
 from safegen_ros.training.reward import Intervals, plan_reward
 from safegen_ros.training.world import Material, Prompts, asking_that_fit
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from safegen_ros.datasets.requests.phrases import chosen, phrases
 from safegen_ros.datasets.requests.reasons import SpokenRules
-from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
+from safegen_ros.datasets.requests.scenes import RequestScene, chosen, drawn_scene, phrases
 from safegen_ros.datasets.requests.sequences import SequencedWishes
 from safegen_ros.datasets.requests.speech import Speech
 from safegen_ros.errors import ErrorCode, SafegenError

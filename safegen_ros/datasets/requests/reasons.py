@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from safegen_ros.datasets.requests.phrases import chosen, gerund, phrases
 from safegen_ros.datasets.requests.rules import PlainRules, SpokenRule
+from safegen_ros.datasets.requests.scenes import chosen, gerund, phrases
 from safegen_ros.pddl.writer import atom_text
 
 _NONE = ('', '')

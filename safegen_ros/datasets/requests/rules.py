@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from safegen_ros.datasets.requests.phrases import chosen, gerund, phrases
-from safegen_ros.datasets.requests.scenes import AskedFact
+from safegen_ros.datasets.requests.scenes import AskedFact, chosen, gerund, phrases
 from safegen_ros.datasets.requests.speech import Speech
 from safegen_ros.datasets.requests.wishes import Wishes
 from safegen_ros.pddl.model import Atom

@@ -1,19 +1,23 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Worlds that requests are about: scenes of our domains, and of made-up ones.
+"""Worlds that requests are about: scenes of our domains, and of made-up ones; and their phrases.
 
-In those the predicates have one of several names, so that a model has to look them up.
+In made-up worlds the predicates have one of several names, so that a model has to look them up.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from safegen_ros.datasets.requests.phrases import phrases
+import yaml
+
+from safegen_ros.language import lexicon
 from safegen_ros.pddl.model import And, Atom, Problem
 from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.reader import read_domain, read_problem
@@ -22,6 +26,60 @@ from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.kit import SizeError
 from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
+
+_ALTERNATIVES = re.compile(r'[^\s{}]+/[^\s{}]+')
+_SYMBOL = re.compile(r'<([\w-]+)>')
+
+
+@cache
+def phrases() -> Mapping[str, Any]:
+    """All of the files."""
+    found = dict[str, Any]()
+    for path in sorted(Path(__file__).parent.glob('*.yaml')):
+        found |= yaml.safe_load(path.read_text(encoding='utf-8'))
+    return found
+
+
+def chosen(rng: Random, templates: Sequence[str], number: int | None = None) -> str:
+    """One of the templates, with one of the words that a slash divides.
+
+    A `<name>` in it is chosen from `grammar`, in the same way.
+
+    Args:
+        number: which of the words, where they are not alike.
+    """
+
+    def word(found: re.Match[str]) -> str:
+        words = found[0].split('/')
+        return rng.choice(words) if number is None else words[number % len(words)]
+
+    def symbol(found: re.Match[str]) -> str:
+        return chosen(rng, phrases()['grammar'][found[1]])
+
+    return _SYMBOL.sub(symbol, _ALTERNATIVES.sub(word, rng.choice(templates)))
+
+
+def participle(verb: str) -> str:
+    """`stuck` for `stick`."""
+    return str(phrases()['participles'].get(verb) or lexicon.participle(verb))
+
+
+def gerund(verb: str) -> str:
+    """`sticking` for `stick`."""
+    return str(phrases()['gerunds-of'].get(verb) or lexicon.gerund(verb))
+
+
+def of_several(be: str) -> str:
+    """The plural of a verb form such as `is` or `has`."""
+    first, blank, rest = be.partition(' ')
+    return f'{_PLURALS.get(first, first)}{blank}{rest}'
+
+
+_PLURALS = {
+    'is': 'are', 'has': 'have', 'needs': 'need', 'ends': 'end', 'stays': 'stay',
+    'remains': 'remain', "isn't": "aren't", "doesn't": "don't", 'to': 'to',
+}  # fmt: skip
+
 
 _OURS = 0.75  # share of the scenes that are of our domains
 _OWN_NAMES = 0.5  # share of those that keep the names of the generators

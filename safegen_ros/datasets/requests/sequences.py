@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from safegen_ros.datasets.requests.phrases import chosen, phrases
-from safegen_ros.datasets.requests.scenes import AskedFact
+from safegen_ros.datasets.requests.scenes import AskedFact, chosen, phrases
 from safegen_ros.datasets.requests.turns import TurnedWishes
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.writer import atom_text

@@ -8,8 +8,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
-from safegen_ros.datasets.requests.phrases import chosen, gerund, of_several, participle, phrases
-from safegen_ros.datasets.requests.scenes import AskedFact, RequestScene
+from safegen_ros.datasets.requests.scenes import (
+    AskedFact,
+    RequestScene,
+    chosen,
+    gerund,
+    of_several,
+    participle,
+    phrases,
+)
 
 
 class References:

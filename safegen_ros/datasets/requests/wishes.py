@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from safegen_ros.datasets.requests.phrases import chosen, phrases
-from safegen_ros.datasets.requests.scenes import AskedFact
+from safegen_ros.datasets.requests.scenes import AskedFact, chosen, phrases
 from safegen_ros.datasets.requests.speech import Speech
 from safegen_ros.pddl.model import Atom
 

@@ -13,8 +13,7 @@ from random import Random
 import pytest
 
 from safegen_ros.datasets.requests.lessons import as_asked, request_group, spoken_request
-from safegen_ros.datasets.requests.phrases import phrases
-from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene
+from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene, phrases
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.reader import read_problem
