@@ -347,7 +347,7 @@ for _name, _study in STUDIES.items():
 
 def _options(values: Mapping[str, Any], notify: Notify) -> StudyOptions:
     from safegen_ros.benchmarks.pddl3.study import StudyOptions
-    from safegen_ros.datasets.manifest import load_manifest
+    from safegen_ros.datasets.files import load_manifest
 
     data = data_path(values.get('data', Path(BENCH)))
     load_manifest(data)  # a mistake is reported before imports of many seconds

@@ -22,16 +22,18 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from safegen_ros.datasets.files import (
+    MANIFEST,
+    BaseRecipe,
     DatasetError,
     LinesFile,
+    Manifest,
     RecipeError,
     folder_digest,
+    is_whole,
     tree_digest,
     write_atomically,
     writing,
 )
-from safegen_ros.datasets.manifest import MANIFEST, Manifest, is_whole
-from safegen_ros.datasets.recipes import BaseRecipe
 from safegen_ros.datasets.workers import Workers
 
 RECIPE = 'recipe.json'

@@ -24,9 +24,9 @@ from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
 from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig, load_config
-from safegen_ros.training.corpus import load_corpus, training_rows
 from safegen_ros.training.encoding import IGNORE, WORD_ID
 from safegen_ros.training.examples import example
+from safegen_ros.training.pddl3_world import load_corpus, training_rows
 from safegen_ros.training.reward import Intervals, plan_reward
 from safegen_ros.training.samplers import BUCKETS, BalancedSampler, CurriculumSampler, Shape
 from safegen_ros.verdict import Category, Verdict

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.plots import COLOURS, save
-from safegen_ros.datasets.files import writing
-from safegen_ros.datasets.manifest import STATISTICS
+from safegen_ros.datasets.files import STATISTICS, writing
 from safegen_ros.datasets.pddl3.rows import SPLITS
 from safegen_ros.datasets.pddl3.statistics import (
     longer_rows,

@@ -12,8 +12,7 @@ from random import Random
 from typing import Any
 
 from safegen_ros.datasets.builder import RECIPE
-from safegen_ros.datasets.files import DatasetError, file_digest
-from safegen_ros.datasets.manifest import MANIFEST, load_manifest
+from safegen_ros.datasets.files import MANIFEST, DatasetError, file_digest, load_manifest
 from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, RULES
 from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, load_recipe
 from safegen_ros.datasets.pddl3.rows import read_rows, row_problem

@@ -25,8 +25,7 @@ from safegen_ros.datasets.boxnet.draw import (
     tasks,
 )
 from safegen_ros.datasets.builder import Notify, in_order
-from safegen_ros.datasets.files import RecipeError, write_atomically, writing
-from safegen_ros.datasets.recipes import read_json
+from safegen_ros.datasets.files import RecipeError, read_json, write_atomically, writing
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.schema import SchemaReader
 from safegen_ros.tasks.boxnet.astar import Routes, certificate

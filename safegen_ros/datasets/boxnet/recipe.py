@@ -12,8 +12,7 @@ from random import Random
 from typing import Annotated
 
 from safegen_ros.datasets.boxnet.draw import VARIANTS, Size
-from safegen_ros.datasets.files import RecipeError
-from safegen_ros.datasets.recipes import BaseRecipe, Name, Seed, check_version, read_json
+from safegen_ros.datasets.files import BaseRecipe, Name, RecipeError, Seed, check_version, read_json
 from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.schema import SchemaReader, between, one_of
 

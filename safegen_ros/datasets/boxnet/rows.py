@@ -17,8 +17,7 @@ from typing import Any
 from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.recipe import Block, BoxnetRecipe, blocks, load_recipe
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
-from safegen_ros.datasets.files import DatasetError, read_lines
-from safegen_ros.datasets.manifest import check_files
+from safegen_ros.datasets.files import DatasetError, check_files, read_lines
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.errors import ErrorCode
 from safegen_ros.tasks import boxnet

@@ -23,8 +23,14 @@ from safegen_ros.datasets.builder import (
     locked,
     open_folder,
 )
-from safegen_ros.datasets.files import DatasetError, LinesFile, folder_digest, writing
-from safegen_ros.datasets.manifest import MANIFEST, STATISTICS
+from safegen_ros.datasets.files import (
+    MANIFEST,
+    STATISTICS,
+    DatasetError,
+    LinesFile,
+    folder_digest,
+    writing,
+)
 from safegen_ros.datasets.pddl3.candidates import renamed_row
 from safegen_ros.datasets.pddl3.card import CARD, card_text
 from safegen_ros.datasets.pddl3.recipe import Recipe, load_recipe

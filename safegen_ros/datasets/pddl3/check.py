@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 from safegen_ros.datasets.builder import RECIPE, Notify, in_order
-from safegen_ros.datasets.files import DatasetError
-from safegen_ros.datasets.manifest import (
+from safegen_ros.datasets.files import (
     MANIFEST,
+    DatasetError,
     Manifest,
     check_files,
     faults,

@@ -12,17 +12,17 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
-from safegen_ros.datasets.files import RecipeError
-from safegen_ros.datasets.pddl3.mixed import RULES
-from safegen_ros.datasets.pddl3.rows import SPLITS, Split
-from safegen_ros.datasets.recipes import (
+from safegen_ros.datasets.files import (
     BaseRecipe,
     BlockSize,
     Name,
+    RecipeError,
     Seed,
     check_version,
     read_json,
 )
+from safegen_ros.datasets.pddl3.mixed import RULES
+from safegen_ros.datasets.pddl3.rows import SPLITS, Split
 from safegen_ros.errors import SafegenError
 from safegen_ros.schema import SchemaReader, between
 from safegen_ros.tasks.pddl3.domains import kits

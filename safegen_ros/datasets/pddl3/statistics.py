@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.files import DatasetError
-from safegen_ros.datasets.manifest import STATISTICS, read_statistics
+from safegen_ros.datasets.files import STATISTICS, DatasetError, read_statistics
 from safegen_ros.datasets.pddl3.rows import SPLITS, Row, row_problem
 from safegen_ros.datasets.pddl3.walk import Walk
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem

@@ -15,8 +15,13 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 
 from safegen_ros.datasets.builder import RECIPE, Builder, Notify, in_order
-from safegen_ros.datasets.files import DatasetError, read_row
-from safegen_ros.datasets.manifest import STATISTICS, check_files, read_statistics
+from safegen_ros.datasets.files import (
+    STATISTICS,
+    DatasetError,
+    check_files,
+    read_row,
+    read_statistics,
+)
 from safegen_ros.datasets.planetarium.layouts import tasks_of
 from safegen_ros.datasets.planetarium.pairs import (
     Pair,

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from safegen_ros.datasets.files import RecipeError
-from safegen_ros.datasets.planetarium.layouts import LayoutTask, space_of, tasks_of
-from safegen_ros.datasets.planetarium.pairs import kits
-from safegen_ros.datasets.recipes import (
+from safegen_ros.datasets.files import (
     BaseRecipe,
     BlockSize,
     Name,
+    RecipeError,
     Seed,
     check_version,
     read_json,
 )
+from safegen_ros.datasets.planetarium.layouts import LayoutTask, space_of, tasks_of
+from safegen_ros.datasets.planetarium.pairs import kits
 from safegen_ros.schema import SchemaReader, between
 
 VERSION = 1

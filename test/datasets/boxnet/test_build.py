@@ -28,8 +28,7 @@ from safegen_ros.datasets.boxnet.traces import (
     step_thoughts,
     write_traces,
 )
-from safegen_ros.datasets.files import DatasetError, RecipeError
-from safegen_ros.datasets.manifest import MANIFEST
+from safegen_ros.datasets.files import MANIFEST, DatasetError, RecipeError
 from safegen_ros.datasets.workers import Workers, local_workers
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.answers import REFUSAL

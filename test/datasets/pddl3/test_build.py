@@ -25,8 +25,7 @@ from support.datasets_small import contents, silent, small_recipe
 from support.waiting import wait_until
 
 from safegen_ros.datasets.builder import WORK
-from safegen_ros.datasets.files import DatasetError, RecipeError, tree_digest
-from safegen_ros.datasets.manifest import MANIFEST
+from safegen_ros.datasets.files import MANIFEST, DatasetError, RecipeError, tree_digest
 from safegen_ros.datasets.pddl3 import recipe as recipe_module
 from safegen_ros.datasets.pddl3 import walk
 from safegen_ros.datasets.pddl3 import walk as walk_module

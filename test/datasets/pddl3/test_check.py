@@ -18,8 +18,7 @@ import pytest
 from support.datasets_small import contents, silent, small_recipe
 
 from safegen_ros.datasets.builder import RECIPE
-from safegen_ros.datasets.files import DatasetError
-from safegen_ros.datasets.manifest import MANIFEST
+from safegen_ros.datasets.files import MANIFEST, DatasetError
 from safegen_ros.datasets.pddl3.candidates import candidate, renamed_row
 from safegen_ros.datasets.pddl3.card import CARD
 from safegen_ros.datasets.pddl3.check import check, check_against
