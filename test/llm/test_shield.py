@@ -220,12 +220,20 @@ def test_places_from_which_a_text_can_be_spelled() -> None:
 
 
 class Chat:
-    """A server that takes the last choice that it is offered, or answers what it is told to."""
+    """A server that takes one of the choices, the last one unless told, or answers in words."""
 
-    def __init__(self, answers: Sequence[str] = (), held: bool = True) -> None:
+    def __init__(
+        self,
+        answers: Sequence[str] = (),
+        held: bool = True,
+        take: Callable[[Sequence[str]], str] = lambda choices: choices[-1],
+    ) -> None:
         self.answers = list(answers)
         self.held = held
-        self.asked: list[tuple[str, int]] = []
+        self.take = take
+        self.asked: list[str] = []
+        self.seeds: list[int] = []
+        self.offered: list[set[str]] = []
 
     def choose(
         self,
@@ -234,10 +242,11 @@ class Chat:
         sampling: Sampling,
         cancelled: Cancelled = never,
     ) -> Completion:
-        self.asked.append(('choose', len(choices)))
+        self.asked.append('choose')
+        self.offered.append({*choices})
         if not self.held:
             raise ChoiceUnsupported('no choices here')
-        return Completion(choices[-1], 1, 1, 0.0, 'stop')
+        return Completion(self.take(choices), 1, 1, 0.0, 'stop')
 
     def generate(
         self,
@@ -246,7 +255,8 @@ class Chat:
         cancelled: Cancelled = never,
         on_text: Callable[[str], None] | None = None,
     ) -> Completion:
-        self.asked.append(('generate', sampling.seed))
+        self.asked.append('generate')
+        self.seeds.append(sampling.seed)
         return Completion(self.answers.pop(0), 1, 1, 0.0, 'stop')
 
     generate_batch = samples = close = None
@@ -258,31 +268,13 @@ def by_steps(model: Chat, problem: Problem) -> ChoiceGuide:
     return ChoiceGuide(model, ask, Shield(problem), plan_syntax(style, problem))
 
 
-class Chance(Chat):
-    """A server that takes any choice."""
-
-    def __init__(self, rng: random.Random) -> None:
-        super().__init__()
-        self._rng = rng
-        self.offered: list[set[str]] = []
-
-    def choose(
-        self,
-        messages: Sequence[Message],
-        choices: Sequence[str],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> Completion:
-        self.offered.append({*choices})
-        return Completion(f' {self._rng.choice(choices)}\n', 1, 1, 0.0, 'stop')
-
-
 @strategies.examples(100)
 @given(strategies.SEEDS)
 def test_whatever_is_chosen_the_plan_is_safe(seed: int) -> None:
     rng = random.Random(seed)
     problem = strategies.toggles(rng) if seed % 2 else strategies.generated(rng)
-    model, shield = Chance(rng), Shield(problem)
+    model = Chat(take=lambda choices: f' {rng.choice(choices)}\n')
+    shield = Shield(problem)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choices_module, 'MAX_STEPS', 8)
         plan = by_steps(model, problem).shielded(Sampling())
@@ -300,8 +292,7 @@ def test_whatever_is_chosen_the_plan_is_safe(seed: int) -> None:
 
 @pytest.mark.parametrize('answer', ['', '(off l2)', '(on l2) (on l11)', 'I would turn on l2.'])
 def test_an_answer_that_was_not_offered_is_no_step(answer: str) -> None:
-    model = Chat()
-    model.choose = lambda *asked: Completion(answer, 1, 1, 0.0, 'stop')  # type: ignore[method-assign]
+    model = Chat(take=lambda choices: answer)
     with pytest.raises(BackendError, match='ask again'):
         by_steps(model, llm_small.lamps()).shielded(Sampling())
 
@@ -316,8 +307,8 @@ def test_what_a_server_answers_plainly_counts_only_where_it_was_offered() -> Non
     problem = llm_small.lamps()
     model = Chat(['Gladly!', ' (on l11)\n', '(smash l2', '(on l1)(on l2)', '(off l1)'], held=False)
     assert str(by_steps(model, problem).shielded(Sampling(seed=4))) == '(on l11)\n(off l1)'
-    assert [kind for kind, _ in model.asked] == ['choose', *['generate'] * 5]
-    assert [seed for kind, seed in model.asked if kind == 'generate'] == [4, 5, 4, 5, 6]
+    assert model.asked == ['choose', *['generate'] * 5]
+    assert model.seeds == [4, 5, 4, 5, 6]
     stubborn = Chat(['no'] * 4, held=False)
     with pytest.raises(Unsupported, match="answered 'no'"):
         by_steps(stubborn, problem).shielded(Sampling())

@@ -139,38 +139,41 @@ def test_other_architectures_go_through_the_same_code(copy: Path, architecture: 
     assert other.generate(MESSAGES, GREEDY).prompt_tokens == 15
 
 
-def test_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match='no such model folder'):
-        TransformersBackend(tmp_path / 'nowhere')
+def without(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
 
 
-@pytest.mark.parametrize('name', ['config.json', 'tokenizer_config.json', 'model.safetensors'])
-def test_a_missing_file(copy: Path, name: str) -> None:
-    (copy / name).unlink()
-    with pytest.raises(BackendError, match=name.replace('model.', r'\*.')):
-        TransformersBackend(copy)
+def configured(**values: int) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        config = json.loads((folder / 'config.json').read_text())
+        (folder / 'config.json').write_text(json.dumps({**config, **values}))
+
+    return change
 
 
-def test_weights_that_do_not_fit(copy: Path) -> None:
-    config = json.loads((copy / 'config.json').read_text())
-    (copy / 'config.json').write_text(json.dumps({**config, 'intermediate_size': 80}))
-    with pytest.raises(BackendError, match=str(copy)):
-        TransformersBackend(copy)
-    (copy / 'config.json').write_text(json.dumps({**config, 'num_hidden_layers': 2}))
-    with pytest.raises(BackendError, match='missing_keys'):
-        TransformersBackend(copy)
-
-
-def test_damaged_weights(copy: Path) -> None:
-    weights = copy / 'model.safetensors'
+def cut(folder: Path) -> None:
+    weights = folder / 'model.safetensors'
     weights.write_bytes(weights.read_bytes()[:1000])
-    with pytest.raises(BackendError, match='cannot be loaded'):
-        TransformersBackend(copy)
 
 
-def test_no_chat_template_is_not_guessed(copy: Path) -> None:
-    (copy / 'chat_template.jinja').unlink()
-    with pytest.raises(BackendError, match='chat template'):
+@pytest.mark.parametrize(
+    ('spoil', 'message'),
+    [
+        (shutil.rmtree, 'no such model folder'),
+        (without('config.json'), 'config.json'),
+        (without('tokenizer_config.json'), 'tokenizer_config.json'),
+        (without('model.safetensors'), r'\*.safetensors'),
+        (without('chat_template.jinja'), 'chat template'),  # none is guessed
+        (configured(intermediate_size=80), '/model: '),
+        (configured(num_hidden_layers=2), 'missing_keys'),
+        (cut, 'cannot be loaded'),
+    ],
+)
+def test_a_folder_that_is_not_right(
+    copy: Path, spoil: Callable[[Path], object], message: str
+) -> None:
+    spoil(copy)
+    with pytest.raises(BackendError, match=message):
         TransformersBackend(copy)
 
 

@@ -27,7 +27,7 @@ from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message, Sampling, never
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.paths import data_path
-from safegen_ros.tasks.boxnet import beam
+from safegen_ros.tasks.boxnet import decoding_mask
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.decoding_mask import MaskedPlan, MoveBeam, MoveMask
 from safegen_ros.tasks.boxnet.findings import Finding
@@ -328,7 +328,7 @@ def test_scores_are_those_of_the_model() -> None:
 def test_whatever_a_model_is_what_it_may_say_is_safe(
     backend: TransformersBackend, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beam, 'MOST_SCORED', 150)
+    monkeypatch.setattr(decoding_mask, 'MOST_SCORED', 150)
     style = style_of(str(MODEL))
     options = PlannerOptions(mode, HELD, most_steps=4)
     run = plan_with_model(EXAMPLE, backend, Sampling(1.0, max_new_tokens=60), options, style=style)
