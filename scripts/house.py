@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(568, 400),
-    'source lines': Limit(114_008, 76_000),
-    'test files': Limit(270),
-    'test lines': Limit(59_932, 42_000),
+    'source files': Limit(559, 400),
+    'source lines': Limit(113_612, 76_000),
+    'test files': Limit(267),
+    'test lines': Limit(59_858, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
