@@ -149,7 +149,7 @@ class ThorHousehold:
         why = ''
         if approach:
             why = self._approach(action.target)
-        elif ruled.things != before.things:  # what is on already is not turned on again
+        elif ruled.things != before.things:  # a thing that is on is not turned on again
             why = self._act(action)
         if why:
             self.world = self._read(before.receptacle)
