@@ -8,9 +8,12 @@ Only search asks for all of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from operator import itemgetter
+from typing import TypeVar
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.bits import (
@@ -140,24 +143,45 @@ class NumericAction(GroundAction):
 _Template = tuple[str, Callable[[tuple[str, ...]], tuple[str, ...]]]
 """A predicate, and how its arguments come from those of the action and the constants."""
 
+_Asked = tuple[Formula, Condition]
+"""A ground part of a precondition that is more than a literal."""
+
+_Part = TypeVar('_Part')
+
+
+def _shared(
+    names: Sequence[str], part: object, work: Callable[[dict[str, str]], _Part], most: int
+) -> Callable[[Sequence[str]], _Part]:
+    """What a part of a schema is in a step, worked out once for the objects that it names."""
+    words = set(re.findall(r"'([^']*)'", repr(part)))
+    used = [(at, name) for at, name in enumerate(names) if name in words]
+
+    @lru_cache(most)
+    def of(*objects: str) -> _Part:
+        return work({name: each for (_, name), each in zip(used, objects, strict=True)})
+
+    return lambda arguments: of(*[arguments[at] for at, _ in used])
+
 
 class _Schema:
     """An action schema, prepared so that grounding it takes a few look-ups per atom."""
 
-    def __init__(self, schema: Action, table: AtomTable) -> None:
+    def __init__(self, schema: Action, table: AtomTable, most: int) -> None:
         self.schema = schema
         self._table = table
         self._names = tuple(name for name, _ in schema.parameters)
         self._constants: list[str] = []
         self._plain: list[tuple[bool, _Template]] = []
-        self._formulas: list[Formula] = []
+        self._others: list[Callable[[Sequence[str]], _Asked]] = []
+        self._parts: list[tuple[bool, _Template] | Callable[[Sequence[str]], _Asked]] = []
         for part in conjuncts(schema.precondition):
-            if isinstance(part, AtomFormula):
-                self._plain.append((True, self._template(part)))
-            elif isinstance(part, Not) and isinstance(part.body, AtomFormula):
-                self._plain.append((False, self._template(part.body)))
-            else:
-                self._formulas.append(part)
+            atom = part.body if isinstance(part, Not) else part
+            if isinstance(atom, AtomFormula):
+                self._plain.append((atom is part, self._template(atom)))
+                self._parts.append(self._plain[-1])
+                continue
+            self._others.append(_shared(self._names, part, partial(self._asked, part), most))
+            self._parts.append(self._others[-1])
         direct: list[Effect] = []
         self._effects: list[Effect] = []
         for effect in schema.effects:
@@ -167,6 +191,7 @@ class _Schema:
         self._delete = [self._template(atom) for effect in direct for atom in effect.delete]
         kept = table.numbers.functions if table.numbers is not None else ()
         self._numeric = [each for each in schema.numeric if each.target.predicate in kept]
+        self._changes = _shared(self._names, self._numeric, self._changes_of, most)
         self._tail = tuple(self._constants)
         # An effect whose condition has no truth value must not pass for one that does not happen.
         effects: list[Effect | NumericEffect] = [*self._effects, *self._numeric]
@@ -195,7 +220,7 @@ class _Schema:
         """The action of a step that has been checked."""
         table, values = self._table, step.arguments + self._tail
         binding = dict(zip(self._names, step.arguments, strict=True))
-        needed = self._precondition(values, binding)
+        needed = self._precondition(values)
         if self.guards:
             needed = join((needed, *self._decided(binding)), True)
         plain, rest = _split(needed)
@@ -213,20 +238,24 @@ class _Schema:
             step, needed, plain.mask, plain.true, rest, add, delete, tuple(conditional),
             tuple(conditions),
         )  # fmt: skip
-        if table.numbers is not None and self._numeric:
-            changes = Changes(table.numbers, self._changes(binding))
+        changes = self._changes(step.arguments) if self._numeric else None
+        if changes is not None:
             return NumericAction(*parts, changes, table.closure)
         return (
             GroundAction(*parts) if table.closure is None else DerivingAction(*parts, table.closure)
         )
 
-    def unmet(self, step: Step, state: int) -> tuple[str, ...] | None:
-        """The literals of the precondition that fail, as PDDL; None if it has other parts."""
-        if self._formulas:
-            return None
-        table, values = self._table, step.arguments + self._tail
-        found = []
-        for positive, (predicate, arguments) in self._plain:
+    def unmet(self, action: GroundAction, state: int) -> list[tuple[str, Formula | None]]:
+        """The parts of the precondition that fail, as PDDL; without formulas of literals."""
+        table, values = self._table, action.step.arguments + self._tail
+        found: list[tuple[str, Formula | None]] = []
+        for part in self._parts:
+            if callable(part):
+                formula, needed = part(values)
+                if not compile_test(needed)(state):
+                    found.append((formula_text(formula), formula))
+                continue
+            positive, (predicate, arguments) = part
             atom = (predicate, *arguments(values))
             if predicate in table.fluents:
                 holds = bool(state & table.bit(atom))
@@ -234,10 +263,13 @@ class _Schema:
                 holds = table.initially(atom)
             if holds != positive:
                 text = f'({" ".join(atom)})'
-                found.append(text if positive else f'(not {text})')
-        return tuple(found)
+                found.append((text if positive else f'(not {text})', None))
+        return found
 
-    def _precondition(self, values: tuple[str, ...], binding: Mapping[str, str]) -> Condition:
+    def _asked(self, part: Formula, binding: dict[str, str]) -> _Asked:
+        return substitute(part, binding), condition(part, self._table, binding)
+
+    def _precondition(self, values: tuple[str, ...]) -> Condition:
         table = self._table
         true = false = 0
         for positive, (predicate, arguments) in self._plain:
@@ -250,9 +282,9 @@ class _Schema:
             else:
                 false |= table.bit(atom)
         plain = FALSE if true & false else Literals(True, true, false)
-        if not self._formulas:
+        if not self._others:
             return plain
-        return join((plain, *(condition(f, table, binding) for f in self._formulas)), True)
+        return join((plain, *[part(values)[1] for part in self._others]), True)
 
     def _decided(self, binding: Mapping[str, str]) -> list[Condition]:
         """That each condition of an effect holds, or its negation does."""
@@ -265,7 +297,7 @@ class _Schema:
                     found.append(join((when, condition(formula, table, full, False)), False))
         return found
 
-    def _changes(self, binding: Mapping[str, str]) -> list[tuple[Test | None, NumericEffect]]:
+    def _changes_of(self, binding: dict[str, str]) -> Changes | None:
         found: list[tuple[Test | None, NumericEffect]] = []
         for effect in self._numeric:
             asked, objects = effect.condition, self._table.objects
@@ -275,7 +307,8 @@ class _Schema:
                 if when != FALSE:
                     test = None if when == TRUE else compile_test(when)
                     found.append((test, _bound(effect, full)))
-        return found
+        numbers = self._table.numbers
+        return None if numbers is None else Changes(numbers, found)
 
     def _mask(self, templates: list[_Template], values: tuple[str, ...]) -> int:
         mask = 0
@@ -316,7 +349,6 @@ class Grounder:
         self._most = MAX_KEPT_SIZE // max(self._sizes.values(), default=1) + 1
         self._kept: dict[Step, GroundAction] = {}
         self._checked: set[Step] = set()
-        self._parts: dict[Step, list[tuple[Formula, Test]]] = {}
 
     def action(self, step: Step) -> GroundAction:
         """The ground action that a step names.
@@ -351,13 +383,16 @@ class Grounder:
     def _schema(self, name: str) -> _Schema:
         schema = self._schemas.get(name)
         if schema is None:
-            schema = self._schemas[name] = _Schema(self.problem.domain.actions[name], self.table)
+            schema = self._schemas[name] = _Schema(
+                self.problem.domain.actions[name], self.table, self._most
+            )
         return schema
 
     def unknown(self, steps: Sequence[Step], first: int) -> list[int]:
         """The indices, from one on, of steps that are not remembered as actions of the problem."""
         checked = self._checked
-        return [index for index in range(first, len(steps)) if steps[index] not in checked]
+        rest = () if checked.issuperset(steps[first:]) else range(first, len(steps))
+        return [index for index in rest if steps[index] not in checked]
 
     def check(self, step: Step) -> None:
         """Checks that a step names an action of the problem, without grounding it.
@@ -387,41 +422,26 @@ class Grounder:
             self._checked.clear()
         self._checked.add(step)
 
-    def unsatisfied(self, step: Step, state: int) -> tuple[str, ...]:
-        """The parts of a step's precondition that do not hold, as PDDL, in the domain's order."""
-        unmet = self._schema(step.action).unmet(step, state)
-        if unmet is not None:
-            return unmet
-        parts = self._conditions(step)
-        return tuple(formula_text(part) for part, test in parts if not test(state))
+    def lacking(self, action: GroundAction, state: int) -> tuple[tuple[str, ...], str]:
+        """What an action lacks where it does not apply.
 
-    def _conditions(self, step: Step) -> list[tuple[Formula, Test]]:
-        """The parts of a step's precondition, with their tests."""
-        parts = self._parts.get(step)
-        if parts is None:
-            schema = self.problem.domain.actions[step.action]
-            formulas = [
-                substitute(f, _binding(schema, step)) for f in conjuncts(schema.precondition)
-            ]
-            parts = [(f, compile_test(condition(f, self.table))) for f in formulas]
-            if len(self._parts) >= self._most:
-                self._parts.clear()
-            self._parts[step] = parts
-        return parts
-
-    def numbers(self, step: Step, state: int) -> str:
-        """The numbers for which a step does not apply, in words; empty where there are none."""
-        table = self.table
-        if table.numbers is None:
-            return ''
-        formulas = [part for part, test in self._conditions(step) if not test(state)]
-        if not formulas:
-            schema = self.problem.domain.actions[step.action]
-            guards = [guard for _, guard in self._schema(step.action).guards]
-            formulas = [substitute(guard, _binding(schema, step)) for guard in guards]
-        action = self.action(step)
-        trouble = action.changes.trouble(state) if isinstance(action, NumericAction) else ''
-        return ', '.join(filter(None, (table.told(formulas, state), trouble)))
+        Returns:
+            The parts of its precondition that do not hold, as PDDL, in the domain's order; and the
+            numbers in words, empty where there are none.
+        """
+        schema = self._schema(action.step.action)
+        unmet = schema.unmet(action, state)
+        texts = tuple([text for text, _ in unmet])
+        if self.table.numbers is None:
+            return texts, ''
+        formulas = [formula for _, formula in unmet if formula is not None]
+        if not unmet:
+            binding = _binding(schema.schema, action.step)
+            formulas = [substitute(guard, binding) for _, guard in schema.guards]
+        told = [self.table.told(formulas, state)] if formulas else []
+        if isinstance(action, NumericAction):
+            told.append(action.changes.trouble(state))
+        return texts, ', '.join(filter(None, told))
 
     def all_actions(self) -> list[GroundAction]:
         """Every ground action whose precondition is not false in itself, in a fixed order.

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import gt
 from typing import NamedTuple, TypeVar
 
 from safegen_ros.errors import PlanFormatError
@@ -36,7 +37,7 @@ _GRAMMAR = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-_STAMP = re.compile(_TIME, re.ASCII)
+_STAMP = re.compile(f'{_TIME}:', re.ASCII)
 _LASTING = re.compile(
     rf'[ \t]*(?P<step>\({_NAME}(?:[ \t]+{_OBJECT})*\))[ \t]*\[(?P<duration>{_TIME})\][ \t\r]*',
     re.ASCII,
@@ -66,14 +67,13 @@ class Step(NamedTuple):
 
 _T = TypeVar('_T')
 
-_ZERO = Decimal(0)
 _MOST_KNOWN = 1 << 14
 _LONGEST_KNOWN = 100  # characters
 
 
 def forget_lines() -> None:
     """Forgets the lines that were read, so that reading can be measured from the beginning."""
-    for known in (_LINES, _TIMED_LINES, _STEPS, _STAMPS):
+    for known in (_LINES, _MOVES, _STAMPS):
         known.clear()
 
 
@@ -190,19 +190,19 @@ def _read_lines(text: str) -> tuple[Step, ...]:
 
 def _read_timed_lines(text: str) -> Plan | None:
     """The plan in a text of lines such as `0.000: (a b) [5.000]`; None for anything else."""
-    steps: list[Step] = []
-    times: list[tuple[Decimal, Decimal]] = []
-    last = _ZERO
+    words = text.replace(':', ':\n').split('\n')
+    if not words[-1]:
+        words.pop()
+    if not words or len(words) % 2:
+        return None
     try:
-        for start, step, both in map(_TIMED_LINES.__getitem__, filter(None, text.split('\n'))):
-            if start < last:
-                return None
-            last = start
-            steps.append(step)
-            times.append(both)
+        starts = tuple(map(_STAMPS.__getitem__, words[::2]))
+        steps, durations = zip(*map(_MOVES.__getitem__, words[1::2]), strict=True)
     except ValueError:
         return None
-    return Plan(tuple(steps), tuple(times)) if steps else None
+    if any(map(gt, starts, starts[1:])):
+        return None
+    return Plan(steps, tuple(zip(starts, durations, strict=True)))
 
 
 def _line(line: str) -> Step:
@@ -216,17 +216,6 @@ def _line(line: str) -> Step:
     return _step(line.rstrip()[1:-1])
 
 
-def _timed_line(line: str) -> tuple[Decimal, Step, tuple[Decimal, Decimal]]:
-    """The start of the step of a line, the step, and its start and duration.
-
-    Raises:
-        ValueError: as `_line`.
-    """
-    stamp, _, rest = line.partition(':')
-    (step, duration), start = _STEPS[rest], _STAMPS[stamp]
-    return start, step, (start, duration)
-
-
 def _lasting(text: str) -> tuple[Step, Decimal]:
     """The step and the duration behind the time of a line."""
     found = _LASTING.fullmatch(text)
@@ -238,11 +227,10 @@ def _lasting(text: str) -> tuple[Step, Decimal]:
 def _stamp(text: str) -> Decimal:
     if not _STAMP.fullmatch(text):
         raise ValueError(text)
-    return Decimal(text)
+    return Decimal(text[:-1])
 
 
-_LINES, _TIMED_LINES = _Known(_line), _Known(_timed_line)
-_STEPS, _STAMPS = _Known(_lasting), _Known(_stamp)
+_LINES, _MOVES, _STAMPS = _Known(_line), _Known(_lasting), _Known(_stamp)
 
 
 def _step(words: str) -> Step:

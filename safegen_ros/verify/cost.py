@@ -262,7 +262,7 @@ def _valuation(problem: Problem, plan: Plan, metric: Expression) -> Callable[[Ex
     for step in plan.steps:
         action = grounder.action(step)
         if not action.applicable(state):
-            raise NoNumber(grounder.numbers(step, state) or f'{step} does not apply')
+            raise NoNumber(grounder.lacking(action, state)[1] or f'{step} does not apply')
         state = action.apply(state)
     numbers = table.numbers
     if numbers is None:  # the metric is a number

@@ -52,11 +52,11 @@ class TemporalProof:
             plan: the plan; without times its steps follow each other.
             not_a_step: the verdict where a step, from one on, is not an action of the problem.
         """
-        if self._places.full:
+        if self._places.crowded:
             self._places = TimedPlaces(self._places.problem)
-        self._places.tidy()
         run = _Run(self._places, plan)
-        if run.known < len(plan.steps) and (unreadable := not_a_step(plan, run.known)):
+        done = len(run.trail) // 2  # steps, if they follow each other
+        if done < len(plan.steps) and (unreadable := not_a_step(plan, done)):
             return unreadable
         try:
             run.prepare()
@@ -95,8 +95,10 @@ class _Run(TimedWalk):
 
     def _find_broken(self) -> dict[int, int]:
         """The broken constraints in the order in which they broke, each with the state."""
-        found = self.late.copy()
         monitors, seen = self.places.monitors, 0
+        if not self.late and not monitors.broken(self.trail[-1].standing):
+            return {}
+        found = self.late.copy()
         if monitors.broken(self.trail[-1].standing):
             for state, place in enumerate(self.trail):
                 if place.standing != seen:

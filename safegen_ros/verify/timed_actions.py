@@ -132,10 +132,6 @@ class TimedActions:
                 pass  # the plan fails here or earlier
         return Plan(plan.steps, tuple(times))
 
-    def forget(self) -> None:
-        """Forgets the known durations; another plan needs its own."""
-        self._lasting.clear()
-
     def happenings(self, step: Step, duration: Decimal) -> list[GroundAction]:
         """The happenings of a step that takes some time [s], in order."""
         if step.action not in self.problem.domain.durative:
@@ -143,6 +139,12 @@ class TimedActions:
         ends = (Moment.AT_START, Moment.AT_END)
         found = (self._part(step, moment, duration) for moment in ends)
         return [grounder.action(part) for grounder, part in found]
+
+    def check(self, step: Step) -> None:
+        """Checks that a step is one of the problem's; raises as `Grounder.check`."""
+        lasts = step.action in self.problem.domain.durative
+        name = _part_name(Moment.AT_START, step.action) if lasts else step.action
+        self._grounding.check(Step(name, step.arguments))
 
     def ground(self, step: Step, moment: Moment, duration: Decimal) -> GroundAction:
         """The start or the end of a step that is known to be one of the problem's; not kept."""
@@ -227,8 +229,7 @@ class TimedActions:
 
     def missing(self, action: GroundAction, state: int) -> tuple[tuple[str, ...], str]:
         """What an action that does not apply lacks, as PDDL, and numbers in words."""
-        grounder = self._grounder(action.step.action)
-        return grounder.unsatisfied(action.step, state), grounder.numbers(action.step, state)
+        return self._grounder(action.step.action).lacking(action, state)
 
     def least_duration(self, step: Step, state: int) -> Decimal:
         """Default duration of a step that starts in a state [s]."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any
 
 from safegen_ros.pddl.bits import no_tick
 from safegen_ros.pddl.ground import GroundAction, goal_tests
@@ -21,13 +21,13 @@ from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.verify.clocked import TIMED, Clocked, clocked
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing
-from safegen_ros.verify.timed_actions import EPSILON, EXACT, TimedActions
+from safegen_ros.verify.timed_actions import TimedActions
 
 _MOST_KEPT = 8192  # places, moves between them, and steps with durations
 _MOST_VALUES = 50_000  # tuples of numbers; some tens of megabytes
 
 
-@dataclass(slots=True, eq=False)  # never changed; see `GroundAction`
+@dataclass(slots=True, eq=False)  # see `GroundAction`
 class TimedHappening:
     """The start or the end of a step, a step that takes no time, or the literals of a time.
 
@@ -39,6 +39,7 @@ class TimedHappening:
         during: what its step asks for until it ends, of a start.
         fits: whether its step may have this duration in every state.
         begin: the start of its step, of an end.
+        end: the end of its step, of a start; None until asked for.
     """
 
     action: GroundAction
@@ -47,17 +48,18 @@ class TimedHappening:
     during: GroundAction | None = None
     fits: bool = True
     begin: TimedHappening | None = None
+    end: TimedHappening | None = None
 
 
 PlanEntry = tuple[Decimal, int, TimedHappening]
 """A happening of a plan: its time [s], the number of its step (-1 for literals), what happens."""
 
 
-_Move = TypeVar('_Move')
-_After = TypeVar('_After')
-
 Move = TimedHappening | tuple[TimedHappening, ...]
 """What happens at one moment."""
+
+
+_NOTHING: dict[Any, Any] = {}  # most places lead nowhere, and what is made counts for collections
 
 
 class TimedPlace:
@@ -74,13 +76,13 @@ class TimedPlace:
         self.good = False  # whether goal and constraints without times are known to hold here
         self.fraction = -1.0  # of the goal's conjuncts that hold; -1 until asked for
         self.held = held  # whether what they ask for all the time holds here
-        self.after: dict[Move, TimedPlace] = {}
+        self.after: dict[Move, TimedPlace] = _NOTHING
         # What a whole step of some duration leads to, if nothing happens beside it.
-        self.through: dict[tuple[Step, Decimal], Through] = {}
+        self.through: dict[tuple[Step, Decimal], Through] = _NOTHING
 
 
-Through = tuple[TimedPlace, TimedPlace, Decimal]
-"""The places after the start and the end of a step, and the time to the next one's start [s]."""
+Through = tuple[TimedPlace, TimedPlace]
+"""The places after the start and the end of a step."""
 
 
 class TimedPlaces:
@@ -96,6 +98,8 @@ class TimedPlaces:
         start: the place of the initial state.
         literals: the timed literals.
         sequential: whether time changes nothing but the order of happenings.
+        lasting: whether every action takes time.
+        crowded: whether so much is kept that it is time to start over.
     """
 
     def __init__(self, problem: Problem, tick: Callable[[], None] = no_tick) -> None:
@@ -124,10 +128,10 @@ class TimedPlaces:
             (time, -1, TimedHappening(action)) for time, action in self.actions.literals
         ]
         self._places: dict[tuple[int, Standing, tuple[TimedHappening, ...]], TimedPlace] = {}
-        self._moves = 0
+        self._moves, self.crowded = 0, False
         self._starts: dict[tuple[Step, Decimal], TimedHappening] = {}
-        self._ends: dict[TimedHappening, TimedHappening] = {}
         self.sequential = not (timed or self.literals)
+        self.lasting = len(problem.domain.durative) == len(problem.domain.actions)
 
     def told(self, number: int) -> tuple[str, str]:
         """A constraint as PDDL, and why it is not satisfied."""
@@ -143,26 +147,6 @@ class TimedPlaces:
         """The constraints with times in the initial state, for one plan."""
         return list(map(copy, self._clocks))
 
-    @property
-    def full(self) -> bool:
-        """Whether so many numbers were met that it is time to start over."""
-        numbers = self.actions.table.numbers
-        return numbers is not None and len(numbers) > _MOST_VALUES
-
-    def tidy(self) -> None:
-        """Forgets the places if there are many; a plan that is followed needs its own."""
-        if max(self._moves, len(self._places), len(self._starts)) >= _MOST_KEPT:
-            for place in self._places.values():  # they lead to each other in circles
-                place.after.clear()
-                place.through.clear()
-            self.start.after.clear()
-            self.start.through.clear()
-            self._places.clear()
-            self._starts.clear()
-            self._ends.clear()
-            self._moves = 0
-            self.actions.forget()
-
     def begin(self, step: Step, duration: Decimal) -> TimedHappening:
         """The start of a step that takes some time [s], or all of a step that takes none."""
         found = self._starts.get((step, duration))
@@ -176,15 +160,15 @@ class TimedPlaces:
                 (action,) = actions.happenings(step, duration)
                 found = TimedHappening(action)
             self._starts[step, duration] = found
+            self.crowded |= len(self._starts) >= _MOST_KEPT
         return found
 
     def end(self, step: Step, begin: TimedHappening) -> TimedHappening:
         """The end of a step."""
-        found = self._ends.get(begin)
-        if found is None:
+        if begin.end is None:
             action = self.actions.ground(step, Moment.AT_END, begin.duration)
-            found = self._ends[begin] = TimedHappening(action, 'the end of ', begin=begin)
-        return found
+            begin.end = TimedHappening(action, 'the end of ', begin=begin)
+        return begin.end
 
     def place(self, before: TimedPlace, happenings: Sequence[TimedHappening]) -> TimedPlace:
         """The place after what happens at one moment, which is possible there."""
@@ -202,35 +186,51 @@ class TimedPlaces:
         found = self._places.get(key)
         if found is None:
             held = all(each.during is None or each.during.applicable(state) for each in lasting)
-            found = self._places[key] = TimedPlace(*key, held)
+            found = self._add(TimedPlace(*key, held))
         return found
 
-    def through(self, before: TimedPlace, step: Step, duration: Decimal) -> Through | None:
-        """What a step leads to, beside which nothing happens.
+    def _add(self, place: TimedPlace) -> TimedPlace:
+        numbers = self.actions.table.numbers
+        self._places[place.state, place.standing, place.lasting] = place
+        self.crowded |= len(self._places) >= _MOST_KEPT
+        self.crowded |= numbers is not None and len(numbers) > _MOST_VALUES
+        return place
+
+    def through(self, before: TimedPlace, move: tuple[Step, Decimal]) -> Through | None:
+        """What a step that takes some time leads to, beside which nothing happens.
 
         Returns:
-            None if the step cannot be done, or that depends on more than its happenings.
+            None if it is not a step of the problem or cannot be done, or that depends on more than
+            its happenings.
         """
-        begin, state = self.begin(step, duration), before.state
-        if not (begin.fits and begin.action.applicable(state)):
+        begin = self._starts.get(move)
+        if begin is None:
+            try:
+                self.actions.check(move[0])
+            except (KeyError, ValueError):
+                return None
+            begin = self.begin(*move)
+        state, during = before.state, begin.during
+        if not begin.fits or during is None or not begin.action.applicable(state):
             return None
         between = begin.action.apply(state)
-        end, during = self.end(step, begin), begin.during
-        if not end.action.applicable(between) or not (during and during.applicable(between)):
+        end = self.end(move[0], begin).action
+        if not end.applicable(between) or not during.applicable(between):
             return None
         standing = self.monitors.progress(before.standing, between, state ^ between)
         middle = TimedPlace(between, standing, (begin,), True)
-        state = end.action.apply(between)
+        state = end.apply(between)
         standing = self.monitors.progress(standing, state, state ^ between)
         place = self._places.get((state, standing, ()))
         if place is None:
-            place = self._places[state, standing, ()] = TimedPlace(state, standing, (), True)
-        found = middle, place, EXACT.add(duration, EPSILON)
-        self.remember(before.through, (step, duration), found)
+            place = self._add(TimedPlace(state, standing, (), True))
+        found = middle, place
+        before.through = before.through or {}
+        before.through[move] = found
+        self.count_move()
         return found
 
-    def remember(self, moves: dict[_Move, _After], move: _Move, after: _After) -> None:
-        """Keeps a move that another plan may make, too."""
-        if self._moves < _MOST_KEPT:
-            self._moves += 1
-            moves[move] = after
+    def count_move(self) -> None:
+        """Counts a move that is kept for other plans."""
+        self._moves += 1
+        self.crowded |= self._moves >= _MOST_KEPT

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from decimal import Decimal, getcontext, setcontext
 from fractions import Fraction
-from operator import itemgetter
+from itertools import islice, repeat
+from operator import add, itemgetter, le
 from typing import NoReturn
 
 from safegen_ros.pddl.facts import exact
@@ -37,7 +38,6 @@ class TimedWalk:
 
     Attributes:
         trail: the places so far, one for each state.
-        known: the number of its first steps whose way is known; the rest may not even be actions.
         clocks: the constraints with times.
         late: those of them that are broken, by their numbers; see `_note`.
         single: whether only steps happen, and they follow each other.
@@ -50,28 +50,36 @@ class TimedWalk:
         self._made: list[list[PlanEntry]] = []  # see `moment_of`
         self.clocks: list[Clocked] = []
         self.late: dict[int, tuple[int, bool]] = {}  # see `_note`
-        self.single = places.sequential
-        self.known, self._due = 0, Decimal(0)  # when the step after those may start
+        self.single = places.sequential and self._follow_each_other()
         if self.single:
-            self._follow_known()
+            self.follow_steps()
 
-    def _follow_known(self) -> None:
-        """Follows the first steps as far as other plans took them from the same places."""
-        place, trail, due, count = self.trail[0], self.trail, self._due, 0
+    def _follow_each_other(self) -> bool:
+        """Whether each step takes some time and ends `EPSILON` before the next one starts."""
+        plan, problem = self.plan, self.places.problem
+        if not plan.times:
+            return False
+        starts, self._durations = zip(*plan.times, strict=True)
         context = getcontext()
-        setcontext(EXACT)  # for `+`, which takes a third of the time of `EXACT.add`
+        setcontext(EXACT)  # for `add`, which takes a third of the time of `EXACT.add`
         try:
-            for step, (start, duration) in zip(self.plan.steps, self.plan.times, strict=False):
-                known = place.through.get((step, duration))
-                if known is None or start < due:
-                    break
-                middle, place, lasting = known
-                trail += middle, place
-                due = start + lasting
-                count += 1
+            due = map(add, map(add, starts, self._durations), repeat(EPSILON))
+            if starts[0] < 0 or not all(self._durations) or not all(map(le, due, starts[1:])):
+                return False
         finally:
             setcontext(context)
-        self.known, self._due = count, due
+        return self.places.lasting or all(s.action in problem.domain.durative for s in plan.steps)
+
+    def follow_steps(self) -> None:
+        """Follows whole steps, each alone, as far as they are actions and can be done."""
+        trail, places, done = self.trail, self.places, len(self.trail) // 2
+        place = trail[-1]
+        for move in islice(zip(self.plan.steps, self._durations, strict=True), done, None):
+            after = place.through.get(move) or places.through(place, move)
+            if after is None:
+                break
+            trail += after
+            _, place = after
 
     def prepare(self) -> None:
         """Gives the rest of the plan its times.
@@ -79,15 +87,15 @@ class TimedWalk:
         Raises:
             CannotFollow: a step has no duration, or starts while it runs.
         """
-        plan, places, written = self.plan, self.places, bool(self.plan.times)
-        if self.single and self.known == len(plan.steps):
-            return
-        self.plan = plan = places.actions.timed(plan)
-        durative = places.problem.domain.durative
-        self.single = self.single and self._follow_each_other(durative)
         if self.single:
             return
-        self.trail = [places.start]
+        plan, places, written = self.plan, self.places, bool(self.plan.times)
+        self.plan = plan = places.actions.timed(plan)
+        self.single = places.sequential and not written and self._follow_each_other()
+        if self.single:
+            self.follow_steps()
+            return
+        durative = places.problem.domain.durative
         self._check_repeated()
         self.clocks = places.clocks()
         self._entries = places.literals.copy()
@@ -145,37 +153,14 @@ class TimedWalk:
         if not self.single:
             self._follow_moments()
             return
-        place, trail, plan = self.trail[-1], self.trail, self.plan
-        for index in range(self.known, len(plan)):
-            step, (_, duration) = plan.steps[index], plan.times[index]
-            known = place.through.get((step, duration)) or self.places.through(
-                place, step, duration
-            )
-            if known is not None:
-                middle, place, _ = known
-                trail += middle, place
-                continue
+        while (index := len(self.trail) // 2) < len(self.plan.steps):
+            place = self.trail[-1]
             for entry in self._happenings(index):
                 if not place.held:
                     self._refuse_lasting()
                 place = self._move([entry], place, apart=True)
-                trail.append(place)
-
-    def _follow_each_other(self, durative: Container[str]) -> bool:
-        """Whether each step takes some time and ends `EPSILON` before the next one starts."""
-        due, first = self._due, self.known
-        context = getcontext()
-        setcontext(EXACT)
-        try:
-            for step, (start, duration) in zip(
-                self.plan.steps[first:], self.plan.times[first:], strict=True
-            ):
-                if start < due or not duration or step.action not in durative:
-                    return False
-                due = start + duration + EPSILON
-        finally:
-            setcontext(context)
-        return True
+                self.trail.append(place)
+            self.follow_steps()
 
     def _follow_moments(self) -> None:
         """As `follow`, whatever happens at which moment."""
@@ -200,7 +185,9 @@ class TimedWalk:
             if known is None or near:
                 known = self._move(together, place, apart=single and not near)
                 if not near:
-                    self.places.remember(place.after, move, known)
+                    place.after = place.after or {}
+                    place.after[move] = known
+                    self.places.count_move()
             before, place, previous = place, known, time
             self.trail.append(place)
             self._made.append(together)
@@ -219,7 +206,8 @@ class TimedWalk:
         """
         time = together[0][0]
         for each in together:
-            self._check_duration(each, place.state)
+            if not each[2].fits:
+                self._check_duration(each, place.state)
             action = each[2].action
             if not action.applicable(place.state):
                 needs = f'at {seconds_text(time)} s {self._told(each)} needs'
@@ -258,8 +246,6 @@ class TimedWalk:
     def _check_duration(self, entry: PlanEntry, state: int) -> None:
         """Checks the duration of a step that starts; plans are written to `EPSILON`."""
         _, index, happening = entry
-        if happening.during is None or happening.fits:
-            return
         for operator, value in self.places.actions.duration(self.plan.steps[index], state):
             if happening.duration == value:
                 continue

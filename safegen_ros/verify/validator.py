@@ -17,7 +17,7 @@ from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable, no_tick
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.ground import Grounder, goal_tests
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
 from safegen_ros.verdict import LONGEST, BrokenConstraint, Category, Verdict, joined
@@ -105,8 +105,7 @@ class Validator:
             return  # what follows is for steps without time
         self._monitors = MonitorSet(problem, self._table)
         goals = goal_tests(problem, self._table)
-        self._goals = [(formula_text(formula), test) for formula, test in goals]
-        self._goal_formulas = [formula for formula, _ in goals]
+        self._goals = [(formula, formula_text(formula), test) for formula, test in goals]
         self._places: dict[tuple[int, Standing], _Place] = {}
         self._moves = 0
         state = self._table.encode(problem.init)
@@ -190,7 +189,8 @@ class Validator:
     def _ended(self, at: _Reached) -> Verdict:
         """The verdict on a plan that was followed to its end."""
         if not at.place.good:
-            unmet = tuple(text for text, test in self._goals if not test(at.place.state))
+            state = at.place.state
+            unmet = [(formula, text) for formula, text, test in self._goals if not test(state)]
             if unmet:
                 return self._short(at, unmet)
             if self._monitors.unsatisfied(at.place.standing):
@@ -226,7 +226,7 @@ class Validator:
 
     def _goal_fraction(self, place: _Place) -> float:
         if place.fraction < 0:
-            held = [test(place.state) for _, test in self._goals]
+            held = [test(place.state) for _, _, test in self._goals]
             place.fraction = sum(held) / len(held) if held else 1.0
         return place.fraction
 
@@ -268,15 +268,13 @@ class Validator:
         return found, False
 
     def _inapplicable(self, at: _Reached) -> Verdict:
-        step, state = at.plan.steps[at.index], at.place.state
-        missing = self._grounder.unsatisfied(step, state)
-        reason = f'{_name(at.plan, at.index)} does not apply {at.before()}'
-        if missing:
-            needs = f'needs {joined(missing, " and ")}, which does not hold {at.before()}'
-            reason = f'{_name(at.plan, at.index)} {needs}'
+        action = self._grounder.action(at.plan.steps[at.index])
+        missing, numbers = self._grounder.lacking(action, at.place.state)
+        lacks = f'needs {joined(missing, " and ")}, which does not hold'
+        reason = f'{lacks if missing else "does not apply"} {at.before()}'
         return Verdict(
             Category.PRECONDITION_VIOLATION,
-            _with_numbers(reason, self._grounder.numbers(step, state)),
+            _with_numbers(f'{_name(at.plan, at.index)} {reason}', numbers),
             at.index,
             len(at.plan),
             self._goal_fraction(at.place),
@@ -285,27 +283,26 @@ class Validator:
             at.index,
         )
 
-    def _short(self, at: _Reached, unmet: tuple[str, ...]) -> Verdict:
+    def _short(self, at: _Reached, unmet: list[tuple[Formula, str]]) -> Verdict:
         standing = at.place.standing
         found = tuple(
             self._report(m, at.index, at.place) for m in self._monitors.unsatisfied(standing)
         )
-        goals = zip(self._goal_formulas, self._goals, strict=True)
-        lacking = [formula for formula, (_, test) in goals if not test(at.place.state)]
+        lacking = tuple([text for _, text in unmet])
         texts = [each.text for each in found]
         extra = f'; not satisfied either: {joined(texts, " ")}' if texts else ''
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
             _with_numbers(
-                f'the plan ends {at.before()} without {joined(unmet, " and ")}',
-                self._table.told(lacking, at.place.state),
+                f'the plan ends {at.before()} without {joined(lacking, " and ")}',
+                self._table.told([formula for formula, _ in unmet], at.place.state),
             )
             + extra,
             -1,
             len(at.plan),
             self._goal_fraction(at.place),
             found,
-            unmet,
+            lacking,
             at.index,
         )
 

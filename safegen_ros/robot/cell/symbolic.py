@@ -100,7 +100,7 @@ class SymbolicCell:
         ground = self._ground(step)
         bits = self._table.encode(self._state)
         if not ground.applicable(bits):
-            needed = ' and '.join(self._grounder.unsatisfied(step, bits))
+            needed = ' and '.join(self._grounder.lacking(ground, bits)[0])
             raise RobotError(
                 f'{step} is not applicable in the world as it is, where {needed} does not hold: '
                 'look at the cell before the next goal',
