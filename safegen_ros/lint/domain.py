@@ -130,7 +130,7 @@ def _schemas(domain: Domain) -> list[_AnySchema]:
     ]
     for each in domain.durative.values():
         effects = tuple(e for _, e in each.effects if isinstance(e, Effect))
-        effects += each.remembered
+        effects += tuple(e for _, e in each.remembered)
         numeric = tuple(e for _, e in each.effects if isinstance(e, NumericEffect))
         conditions = tuple(condition for _, condition in each.conditions)
         duration = tuple(expression for _, expression in each.duration)

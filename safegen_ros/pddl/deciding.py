@@ -46,7 +46,7 @@ def deciding_functions(
     for durative in domain.durative.values():  # of which `actions` may have left out some
         formulas += [formula for _, formula in durative.conditions]
         formulas += [effect.condition for _, effect in durative.effects]
-        formulas += [effect.condition for effect in durative.remembered]
+        formulas += [effect.condition for _, effect in durative.remembered]
     return with_sources(domain, [*_compared(formulas), *duration_functions(domain)])
 
 

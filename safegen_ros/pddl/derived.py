@@ -49,6 +49,7 @@ def check_moments(scope: Scope, group: Group, action: DurativeAction) -> None:
     }
     later = [formula for moment, formula in action.conditions if moment is not Moment.AT_START]
     later += [effect.condition for moment, effect in action.effects if moment is Moment.AT_END]
+    later += [each.condition for moment, each in action.remembered if moment is Moment.OVER_ALL]
     asked = {predicate for formula in later for predicate, _ in _signs(formula, True)}
     rules = scope.domain.derived
     for predicate in sorted(asked & scope.domain.derived_predicates()):

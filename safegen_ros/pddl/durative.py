@@ -18,6 +18,7 @@ from safegen_ros.pddl.model import (
     And,
     Arithmetic,
     AtomFormula,
+    Comparison,
     DurativeAction,
     Effect,
     Expression,
@@ -27,6 +28,7 @@ from safegen_ros.pddl.model import (
     NumericEffect,
     Variables,
     conjuncts,
+    walk,
 )
 from safegen_ros.pddl.scope import Scope, count_arguments
 from safegen_ros.pddl.sexpr import Group, Reader
@@ -43,7 +45,7 @@ Effects = tuple[tuple[Moment, Effect | NumericEffect], ...]
 
 
 class Remembering:
-    """What effects at the end of an action have to know of its start; see `DurativeAction`.
+    """What effects at the end of an action have to know of its time; see `DurativeAction`.
 
     Args:
         name: of the action.
@@ -52,19 +54,19 @@ class Remembering:
     """
 
     def __init__(self, name: str, parameters: Variables, predicates: Collection[str]) -> None:
-        self.effects: list[Effect] = []
+        self.effects: list[tuple[Moment, Effect]] = []
         self._parameters = tuple(each for each, _ in parameters)
         names = (f'{name}-remembers-{number}' for number in count(1))
         self._names = (each for each in names if each not in predicates)
 
     def under(
-        self, effect: Effect | NumericEffect, before: Sequence[Formula]
+        self, effect: Effect | NumericEffect, moment: Moment, before: Sequence[Formula]
     ) -> Effect | NumericEffect:
-        """An effect at end that some conditions at start have, too."""
+        """An effect at end that some conditions at start, or over all, have, too."""
         asked = before[0] if len(before) == 1 else And(tuple(before))
         terms = (*self._parameters, *(each for each, _ in effect.variables))
         atom = AtomFormula(next(self._names), terms)
-        self.effects.append(Effect(effect.variables, asked, (atom,), ()))
+        self.effects.append((moment, Effect(effect.variables, asked, (atom,), ())))
         return replace(effect, condition=And((atom, *conjuncts(effect.condition))))
 
 
@@ -82,7 +84,7 @@ def read_durative(
 
     Raises:
         PddlError: it has no duration, a part without its moment, a continuous effect, or a
-            condition over all or at end for an effect of another moment.
+            later condition for an effect at start.
     """
     reader, inner = scope.reader, scope.bind(parameters)
     if '?duration' in inner.variables:
@@ -90,7 +92,7 @@ def read_durative(
     duration: tuple[tuple[str, Expression], ...] | None = ()
     conditions: Conditions | None = ()
     effects: Effects | None = ()
-    remembered: tuple[Effect, ...] = ()
+    remembered: tuple[tuple[Moment, Effect], ...] = ()
     if ':duration' not in parts:
         raise reader.error(
             group, f'durative action {name[:40]} has no duration', 'add :duration (= ?duration 1)'
@@ -216,20 +218,25 @@ def _effects(
             )
         raise _without_moment(reader, group, 'effect')
     parts_of = {m: [p for at, f in when if at is m for p in conjuncts(f)] for m in Moment}
-    remembers = moment is Moment.AT_END and bool(parts_of[Moment.AT_START])
-    for other, asked_of in parts_of.items():
-        if asked_of and other is not moment and not (remembers and other is Moment.AT_START):
-            raise reader.unsupported(
-                group,
-                f'an effect {moment.value} under a condition {other.value}',
-                f'ask for the condition {moment.value}, too',
-            )
+    earlier = [m for m in (Moment.AT_START, Moment.OVER_ALL) if parts_of[m] and m is not moment]
+    if moment is Moment.AT_START and (earlier or parts_of[Moment.AT_END]):
+        other = (earlier or [Moment.AT_END])[0]
+        raise reader.unsupported(
+            group,
+            f'an effect at start under a condition {other.value}',
+            'ask for the condition at start, too',
+        )
+    watched = (part for each in parts_of[Moment.OVER_ALL] for part in walk(each))
+    if any(isinstance(part, Comparison) for part in watched):  # which may have no truth value
+        raise reader.unsupported(
+            group, 'an effect under a condition over all on numbers', 'compare them at end'
+        )
     timed = replace(
         scope, domain=replace(scope.domain, functions={**scope.domain.functions, '?duration': ()})
     )
     found = read_effects(timed, group, 2, variables, And(tuple(parts_of[moment])))
-    if remembers:
-        found = [memory.under(each, parts_of[Moment.AT_START]) for each in found]
+    for before in earlier:
+        found = [memory.under(each, before, parts_of[before]) for each in found]
     return tuple((moment, effect) for effect in found)
 
 

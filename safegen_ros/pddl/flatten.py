@@ -89,7 +89,7 @@ def _check_work(action: DurativeAction) -> None:
     first = effect_parts(e for moment, e in action.effects if moment is Moment.AT_START)
     last = [e for moment, e in action.effects if moment is Moment.AT_END]
     later = [f for moment, f in action.conditions if moment is not Moment.AT_START]
-    later += [each.condition for each in action.remembered for _ in last]
+    later += [each.condition for _, each in action.remembered for _ in last]
     changes = 1 + extent(first)[0] + sum(isinstance(e, NumericEffect) for e in last)
     if changes * extent([*later, *effect_parts(last)])[0] > _MOST_WORK:
         raise NotSequential('start and end are too large together')
@@ -114,8 +114,8 @@ class _Start:
     def __init__(self, action: DurativeAction, names: _Names) -> None:
         found = [e for m, e in action.effects if m is Moment.AT_START]
         self._remembered = {
-            each.add[0].predicate: (each.add[0].terms, names.apart_formula(each.condition))
-            for each in action.remembered
+            each.add[0].predicate: (moment, each.add[0].terms, names.apart_formula(each.condition))
+            for moment, each in action.remembered
         }
         self.effects = [each for each in found if isinstance(each, Effect)]
         self.numeric = _numeric(action, Moment.AT_START)
@@ -128,8 +128,11 @@ class _Start:
 
     def remembered(self, atom: AtomFormula) -> Formula | None:
         """What a remembered condition asks of the state before the start; None for other atoms."""
-        terms, condition = self._remembered.get(atom.predicate, ((), None))
-        return condition and substitute(condition, dict(zip(terms, atom.terms, strict=True)))
+        if atom.predicate not in self._remembered:
+            return None
+        moment, terms, condition = self._remembered[atom.predicate]
+        asked = substitute(condition, dict(zip(terms, atom.terms, strict=True)))
+        return asked if moment is Moment.AT_START else _regressed(asked, self)
 
     def value(self, expression: Expression) -> Expression:
         """An expression of the values after the start, in the values before it."""
@@ -181,9 +184,11 @@ def part(action: DurativeAction, moment: Moment, duration: Expression = DURATION
     asked = _all(p for m, formula in action.conditions if m is moment for p in conjuncts(formula))
     found = [effect for m, effect in action.effects if m is moment]
     if moment is Moment.AT_START:
-        found += action.remembered
+        found += [
+            each if m is moment else replace(each, condition=_TRUE) for m, each in action.remembered
+        ]
     elif moment is Moment.AT_END:
-        found += [Effect(each.variables, _TRUE, (), each.add) for each in action.remembered]
+        found += [Effect(each.variables, _TRUE, (), each.add) for _, each in action.remembered]
     effects = tuple(each for each in found if isinstance(each, Effect))
     changes = [each for each in found if isinstance(each, NumericEffect)]
     numeric = tuple(replace(each, value=_lasting(each.value, duration)) for each in changes)
@@ -195,7 +200,7 @@ def remembered_predicates(domain: Domain) -> dict[str, tuple[str, ...]]:
     return {
         each.add[0].predicate: tuple(kind for _, kind in (*action.parameters, *each.variables))
         for action in domain.durative.values()
-        for each in action.remembered
+        for _, each in action.remembered
     }
 
 
@@ -255,7 +260,7 @@ class _Names:
         self._outer = {name for variables in lists for name, _ in variables}
         formulas = [formula for _, formula in action.conditions]
         formulas += [effect.condition for _, effect in action.effects]
-        formulas += [each.condition for each in action.remembered]
+        formulas += [each.condition for _, each in action.remembered]
         lists += [variables for formula in formulas for variables in quantified(formula)]
         self._used = {name for variables in lists for name, _ in variables}
         self._numbers = Counter[str]()

@@ -241,8 +241,8 @@ class DurativeAction:
         duration: the bounds of its duration [s], `(('=', 5),)`; operators are `=`, `<=` and `>=`.
         conditions: what must hold at its start, at its end, and all the time in between.
         effects: what it changes at its start and at its end.
-        remembered: the conditions at its start of effects at its end. Each has its own atom, which
-            stands in the condition of the effect and is true until the end.
+        remembered: the conditions at its start or over all of effects at its end. Each has an atom
+            that stands for it in the effect, and is true while it runs and the condition is kept.
     """
 
     name: str
@@ -250,7 +250,7 @@ class DurativeAction:
     duration: tuple[tuple[str, Expression], ...]
     conditions: tuple[tuple[Moment, Formula], ...]
     effects: tuple[tuple[Moment, Effect | NumericEffect], ...]
-    remembered: tuple[Effect, ...] = ()
+    remembered: tuple[tuple[Moment, Effect], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,12 +263,13 @@ def _effect_text(
     effect: Effect | NumericEffect,
     typed: bool,
     moment: Moment | None = None,
-    earlier: Mapping[str, Formula] | None = None,
+    earlier: Mapping[str, str] | None = None,
 ) -> str:
     """An effect in PDDL; in a durative action the moment stands inside, as VAL wants it.
 
     Args:
-        earlier: the conditions at start that atoms in its condition stand for, by their predicates.
+        earlier: the conditions at start and over all that atoms in its condition stand for, by
+            their predicates, as PDDL.
     """
     if isinstance(effect, NumericEffect):
         target = formula_text(effect.target)
@@ -291,28 +292,29 @@ def _effect_text(
     return text
 
 
-def _asked_text(
-    condition: Formula, moment: Moment, earlier: Mapping[str, Formula], typed: bool
-) -> str:
+def _asked_text(condition: Formula, moment: Moment, earlier: Mapping[str, str], typed: bool) -> str:
     """The condition of an effect with its moments."""
-    parts = [each for each in conjuncts(condition) if _remembered(each, earlier) is None]
-    found = [_remembered(each, earlier) for each in conjuncts(condition)]
-    texts = [f'({Moment.AT_START.value} {formula_text(f, typed)})' for f in found if f is not None]
+    parts = [(each, _earlier(each, earlier)) for each in conjuncts(condition)]
+    texts = [text for _, text in parts if text is not None]
     if not texts:
         return f'({moment.value} {formula_text(condition, typed)})'
-    texts += [f'({moment.value} {formula_text(part, typed)})' for part in parts]
+    own = [each for each, text in parts if text is None]
+    texts += [f'({moment.value} {formula_text(part, typed)})' for part in own]
     return texts[0] if len(texts) == 1 else f'(and {" ".join(texts)})'
 
 
-def _remembered(formula: Formula, earlier: Mapping[str, Formula]) -> Formula | None:
-    """The condition at start that an atom stands for; None for any other formula."""
+def _earlier(formula: Formula, earlier: Mapping[str, str]) -> str | None:
+    """The condition at start or over all that an atom stands for; None for any other formula."""
     return earlier.get(formula.predicate) if isinstance(formula, AtomFormula) else None
 
 
 def _durative_lines(action: DurativeAction, typed: bool) -> list[str]:
     bounds = [f'({op} ?duration {expression_text(value)})' for op, value in action.duration]
     conditions = [f'({m.value} {formula_text(f, typed)})' for m, f in action.conditions]
-    earlier = {each.add[0].predicate: each.condition for each in action.remembered}
+    earlier = {
+        each.add[0].predicate: f'({moment.value} {formula_text(each.condition, typed)})'
+        for moment, each in action.remembered
+    }
     effects = [_effect_text(effect, typed, moment, earlier) for moment, effect in action.effects]
     return [
         f'  (:durative-action {action.name}',

@@ -109,7 +109,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     if ended.code == _UNSOLVABLE and remembered_predicates(problem.domain):
         raise SearchLimit(
             f'Kairos found no plan of problem {problem.name}, and it is not known how it takes an '
-            'effect at end under a condition at start: that proves nothing'
+            'effect at end under an earlier condition: that proves nothing'
         )
     if ended.code == _UNSOLVABLE:
         raise Unsolvable(

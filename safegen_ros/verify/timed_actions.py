@@ -12,7 +12,15 @@ from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from safegen_ros.pddl.bits import AtomTable, no_tick
+from safegen_ros.pddl.bits import (
+    AtomTable,
+    Closure,
+    Test,
+    compile_test,
+    condition,
+    no_tick,
+    single_bits,
+)
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.flatten import part, remembered_predicates
@@ -45,6 +53,7 @@ EXACT = Context(prec=2000, traps=[Inexact])
 
 _MOST_KEPT = 4096  # steps of which something is remembered
 _DIGITS = Decimal('0.001')  # of a duration that has to be rounded
+_ALL = -1  # every atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,47 @@ class Touched:
         changed, others = self.added | self.assigned, other.added | other.assigned
         read = (self.read & others) | (other.read & changed)
         return read | (self.assigned & others) | (other.assigned & changed)
+
+
+class _Watching(Closure):
+    """The derived atoms of a state, without the atoms whose conditions over all it breaks.
+
+    Args:
+        table: the bits.
+        remembered: those conditions, see `DurativeAction`.
+    """
+
+    def __init__(self, table: AtomTable, remembered: Iterable[Effect]) -> None:
+        self._table, self._derive = table, table.closure
+        self._conditions = {each.add[0].predicate: each for each in remembered}
+        self._tests: dict[int, Test] = {}
+        self._watched = self._seen = 0
+        self.heads, self.rules = 0, []
+        if self._derive is not None:
+            self.heads, self.rules = self._derive.heads, self._derive.rules
+        self.support = _ALL  # any change counts
+
+    def __call__(self, state: int) -> int:
+        """The state with its derived atoms, and without what is over."""
+        if self._derive is not None:
+            state = self._derive(state)
+        if self._seen < len(self._table):
+            self._learn()
+        for bit in single_bits(state & self._watched):
+            if not self._tests[bit](state):
+                state ^= bit
+        return state
+
+    def _learn(self) -> None:
+        """Finds those of the new atoms that are watched."""
+        table, first, self._seen = self._table, self._seen, len(self._table)
+        for atom in table.atoms((1 << self._seen) - (1 << first) << table.first):
+            each = self._conditions.get(atom[0])
+            if each is not None:
+                binding = dict(zip(each.add[0].terms, atom[1:], strict=True))
+                bit = table.bit(atom)
+                self._tests[bit] = compile_test(condition(each.condition, table, binding))
+                self._watched |= bit
 
 
 class TimedActions:
@@ -91,6 +141,15 @@ class TimedActions:
         self._parts = replace(problem, domain=domain)
         self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking, tick=tick)
         self._derived = domain.derived_predicates()
+        self._support = self.table.closure.support if self.table.closure is not None else 0
+        watched = [
+            each
+            for action in domain.durative.values()
+            for moment, each in action.remembered
+            if moment is Moment.OVER_ALL
+        ]
+        if watched:
+            self.table.closure = _Watching(self.table, watched)
         self._grounding = Grounder(self._parts, self.table)
         self._idle: dict[str, GroundAction] = {}  # what asks for nothing over all
         self._by_duration = {
@@ -334,14 +393,14 @@ class TimedActions:
     def _mentioned(
         self, formula: Formula, binding: Mapping[str, str], kinds: Mapping[str, str]
     ) -> int:
-        objects, closure, found = self.table.objects, self.table.closure, 0
+        objects, found = self.table.objects, 0
         if not all(objects[kind] for kind in kinds.values()):
             return 0
         for leaf, inner in leaves(formula, objects, kinds):
             if isinstance(leaf, Comparison):
                 continue
-            if closure is not None and leaf.predicate in self._derived:
-                found |= closure.support  # any atom that it may be derived from
+            if leaf.predicate in self._derived:
+                found |= self._support  # any atom that it may be derived from
             else:
                 found |= self.table.mask(instances(leaf, inner, binding, objects))
         return found

@@ -228,7 +228,7 @@ def _has_own_clash(problem: Problem, plan: Plan) -> bool:
 
 def _remembers(problem: Problem, plan: Plan) -> bool:
     for action in problem.domain.durative.values():
-        kept = action.remembered
+        kept = [each for _, each in action.remembered]
         alone = [And(each.add) for each in kept]
         plain = [e for _, e in action.effects if isinstance(e, Effect) and e.condition in alone]
         asked = (part for each in kept for part in walk(each.condition))
@@ -286,7 +286,7 @@ FAULTS = (
     ),
     ValFault(
         'remembered-condition',
-        'leaves out what an effect at end under a condition at start asks for at end, mixes up the '
+        'leaves out what an effect at end under an earlier condition asks for at end, mixes up the '
         'objects of a forall around it, and finds clashes over its numbers',
         _remembers,
     ),

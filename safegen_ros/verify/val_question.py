@@ -158,7 +158,7 @@ def _durative(action: DurativeAction) -> DurativeAction:
             (moment, _effect(each) if isinstance(each, Effect) else _numeric(each))
             for moment, each in action.effects
         ),
-        tuple(map(_effect, action.remembered)),
+        tuple((moment, _effect(each)) for moment, each in action.remembered),
     )
 
 

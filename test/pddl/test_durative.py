@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -15,7 +14,6 @@ from support import strategies, temporal
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.pddl.facts import is_value
-from safegen_ros.pddl.flatten import part
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
     DURATION,
@@ -31,6 +29,7 @@ from safegen_ros.pddl.moments import is_moment, moment_of, plan_of_steps, steps_
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.reader import read_domain
 from safegen_ros.pddl.writer import domain_text, expression_text, formula_text
+from safegen_ros.verify.timed_actions import TimedActions
 
 
 def _domain(
@@ -98,16 +97,17 @@ def test_a_condition_of_an_effect_stands_inside_or_around_the_moment(effect: str
          '(and (busy ?r) (not (at ?r ?b)))', '(at start (and (busy ?r) (not (at ?r ?b))))'),
         ('(at start (exists (?r2 - robot) (busy ?r2)))', (),
          '(exists (?r2 - robot) (busy ?r2))', '(at start (exists (?r2 - robot) (busy ?r2)))'),
+        ('(over all (at ?r ?b))', (), '(at ?r ?b)', '(over all (at ?r ?b))'),
     ],
 )  # fmt: skip
-def test_an_effect_at_end_may_remember_a_condition_at_start(
+def test_an_effect_at_end_may_remember_an_earlier_condition(
     condition: str, asked: tuple[AtomFormula, ...], flat: str, written: str
 ) -> None:
     domain = read_domain(
         _domain(effect=f'(and (at start (not (busy ?r))) (when {condition} (at end (at ?r ?a))))')
     )
     move = domain.durative['move']
-    (kept,) = move.remembered
+    ((_, kept),) = move.remembered
     (_, _), (moment, effect) = move.effects
     assert isinstance(effect, Effect)
     assert (moment, effect.condition) == (Moment.AT_END, And((*kept.add, *asked)))
@@ -133,8 +133,10 @@ def test_an_effect_may_depend_on_the_duration() -> None:
     [
         (_domain(effect='(increase (fuel) (* #t 1))'), 'a continuous effect (#t)'),
         (_domain(effect='(over all (at ?r ?b))'), 'an effect over all'),
-        (_domain(effect='(when (over all (busy ?r)) (at end (at ?r ?b)))'),
-         'an effect at end under a condition over all'),
+        (_domain(effect='(when (over all (busy ?r)) (at start (at ?r ?b)))'),
+         'an effect at start under a condition over all'),
+        (_domain(effect='(when (over all (> (distance ?a ?b) 3)) (at end (at ?r ?b)))'),
+         'an effect under a condition over all on numbers'),
         (_domain(effect='(when (at end (busy ?r)) (at start (at ?r ?b)))'),
          'an effect at start under a condition at end'),
         (_domain('(<= ?duration 5)', effect='(at end (increase (total-cost) ?duration))'),
@@ -206,21 +208,15 @@ def test_a_step_does_what_start_and_end_do(seed: int) -> None:
     rng = random.Random(seed)
     problem = temporal.problem(rng, numbers=rng.random() < 0.5)
     domain = problem.domain
-    parts = {
-        found.name: found
-        for action in domain.durative.values()
-        for found in (part(action, moment, action.duration[0][1]) for moment in Moment)
-    }
-    all_of = replace(problem, domain=replace(domain, actions={**domain.actions, **parts}))
-    grounder = Grounder(all_of)
+    timed = TimedActions(problem)
+    grounder = Grounder(problem, timed.table)
     steps = [a.step for a in grounder.all_actions() if a.step.action in domain.durative]
     for step in rng.sample(steps, min(len(steps), 5)):
-        start, during, end = (
-            grounder.action(Step(f'{moment.value} {step.action}', step.arguments))
-            for moment in Moment
-        )
+        ((_, duration),) = domain.durative[step.action].duration
+        assert isinstance(duration, Decimal)
+        (start, end), during = timed.happenings(step, duration), timed.during(step)
         atoms = {strategies.ground_atom(rng, domain, problem.objects) for _ in range(4)}
-        before = grounder.table.encode({*atoms, *filter(is_value, problem.init)})
+        before = timed.table.encode({*atoms, *filter(is_value, problem.init)})
         flat = grounder.action(step)
         between = start.apply(before) if start.applicable(before) else None
         if between is None or not (during.applicable(between) and end.applicable(between)):

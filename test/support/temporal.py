@@ -19,10 +19,12 @@ from safegen_ros.pddl.model import (
     Action,
     And,
     AtomFormula,
+    Comparison,
     Constraint,
     DurativeAction,
     Effect,
     Moment,
+    NumericEffect,
     Problem,
     TimedLiteral,
     conjuncts,
@@ -141,13 +143,24 @@ def _durative(rng: random.Random, action: Action) -> DurativeAction:
     timely = [(m, replace(e, value=DURATION) if rng.random() < 0.2 else e) for m, e in numeric]
     memory = Remembering(action.name, action.parameters, ())
     both = tuple(
-        (m, memory.under(replace(e, condition=And(())), tuple(conjuncts(e.condition))))
+        (m, _remembered(rng, memory, e))
         if m is Moment.AT_END and e.condition != And(()) and rng.random() < 0.5
         else (m, e)
         for m, e in (*effects, *timely)
     )
     remembered = tuple(memory.effects)
     return DurativeAction(action.name, action.parameters, duration, conditions, both, remembered)
+
+
+def _remembered(
+    rng: random.Random, memory: Remembering, effect: Effect | NumericEffect
+) -> Effect | NumericEffect:
+    """The effect under its conditions at start, or over all."""
+    asked = tuple(conjuncts(effect.condition))
+    numeric = any(isinstance(part, Comparison) for each in asked for part in walk(each))
+    early = numeric or rng.random() < 0.5
+    moment = Moment.AT_START if early else Moment.OVER_ALL
+    return memory.under(replace(effect, condition=And(())), moment, asked)
 
 
 def _clear(effects: Iterable[tuple[Moment, Effect]]) -> Effects:

@@ -546,6 +546,8 @@ GLANCE = """(define (domain glance) (:requirements :durative-actions :conditiona
   (:predicates (lit) (seen ?x) (clean ?x) (sure ?x))
   (:durative-action look :parameters (?x) :duration (= ?duration 4) :condition ()
     :effect (and (when (at start (lit)) (at end (seen ?x))) SURE))
+  (:durative-action watch :parameters (?x) :duration (= ?duration 4) :condition ()
+    :effect (when (over all (lit)) (at end (seen ?x))))
   (:durative-action light :parameters () :duration (= ?duration 1) :effect (at start (lit)))
   (:durative-action dim :parameters () :duration (= ?duration 1) :effect (at start (not (lit))))
   (:durative-action wipe :parameters (?x) :duration (= ?duration 1)
@@ -568,11 +570,18 @@ NOT_MET = Category.GOAL_NOT_SATISFIED
         ('0: (look a) [4] 1: (light) [1] 2: (look b) [4]', '(and (seen b) (not (seen a)))',
          SUCCESS, ''),
         ('0: (look a) [4] 1: (light) [1] 5: (look a) [4]', '(seen a)', SUCCESS, ''),
+        ('(light) (watch a)', '(seen a)', SUCCESS, ''),
+        ('0: (light) [1] 0: (watch a) [4] 4: (dim) [1]', '(seen a)', SUCCESS, ''),
+        ('0: (light) [1] 2: (watch a) [4] 3: (dim) [1]', '(seen a)', NOT_MET, ''),
+        ('0: (light) [1] 2: (watch a) [4] 3: (dim) [1] 4: (light) [1]', '(seen a)', NOT_MET, ''),
+        ('0: (light) [1] 2: (watch a) [4] 2: (dim) [1]', '(seen a)', NOT_MET, ''),
+        ('0: (watch a) [4] 1: (light) [1] 2: (watch b) [4]', '(and (seen b) (not (seen a)))',
+         SUCCESS, ''),
         ('0: (look a) [4] 1: (light) [1] 2: (look a) [4]', '(seen a)', Category.FORMAT_ERROR,
          'step 3 (look a) starts before the same step has ended'),
     ],
 )  # fmt: skip
-def test_an_effect_at_end_remembers_what_held_at_start(
+def test_an_effect_at_end_remembers_what_held_before(
     plan: str, goal: str, category: Category, said: str
 ) -> None:
     problem = read_problem(
