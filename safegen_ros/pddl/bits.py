@@ -27,6 +27,7 @@ from safegen_ros.pddl.model import (
     Atom,
     AtomFormula,
     Comparison,
+    Effect,
     Equals,
     Exists,
     Forall,
@@ -193,6 +194,47 @@ class Closure:
                 self._known.clear()
             self._known[asked] = found
         return base | found
+
+
+class WatchingClosure(Closure):
+    """The derived atoms of a state, without the atoms whose conditions over all it breaks.
+
+    Args:
+        table: the bits.
+        remembered: those conditions, see `DurativeAction`.
+    """
+
+    def __init__(self, table: AtomTable, remembered: Iterable[Effect]) -> None:
+        self._table, self._derive = table, table.closure
+        self._conditions = {each.add[0].predicate: each for each in remembered}
+        self._tests: dict[int, Test] = {}
+        self._watched = self._seen = 0
+        self.heads, self.rules = 0, []
+        if self._derive is not None:
+            self.heads, self.rules = self._derive.heads, self._derive.rules
+        self.support = -1  # any change counts
+
+    def __call__(self, state: int) -> int:
+        """The state with its derived atoms, and without what is over."""
+        if self._derive is not None:
+            state = self._derive(state)
+        if self._seen < len(self._table):
+            self._learn()
+        for bit in single_bits(state & self._watched):
+            if not self._tests[bit](state):
+                state ^= bit
+        return state
+
+    def _learn(self) -> None:
+        """Finds those of the new atoms that are watched."""
+        table, first, self._seen = self._table, self._seen, len(self._table)
+        for atom in table.atoms((1 << self._seen) - (1 << first) << table.first):
+            each = self._conditions.get(atom[0])
+            if each is not None:
+                binding = dict(zip(each.add[0].terms, atom[1:], strict=True))
+                bit = table.bit(atom)
+                self._tests[bit] = compile_test(condition(each.condition, table, binding))
+                self._watched |= bit
 
 
 class _Layer:

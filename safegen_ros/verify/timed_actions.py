@@ -12,15 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from safegen_ros.pddl.bits import (
-    AtomTable,
-    Closure,
-    Test,
-    compile_test,
-    condition,
-    no_tick,
-    single_bits,
-)
+from safegen_ros.pddl.bits import AtomTable, WatchingClosure, no_tick
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.flatten import part, remembered_predicates
@@ -53,7 +45,6 @@ EXACT = Context(prec=2000, traps=[Inexact])
 
 _MOST_KEPT = 4096  # steps of which something is remembered
 _DIGITS = Decimal('0.001')  # of a duration that has to be rounded
-_ALL = -1  # every atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,47 +60,6 @@ class Touched:
         changed, others = self.added | self.assigned, other.added | other.assigned
         read = (self.read & others) | (other.read & changed)
         return read | (self.assigned & others) | (other.assigned & changed)
-
-
-class _Watching(Closure):
-    """The derived atoms of a state, without the atoms whose conditions over all it breaks.
-
-    Args:
-        table: the bits.
-        remembered: those conditions, see `DurativeAction`.
-    """
-
-    def __init__(self, table: AtomTable, remembered: Iterable[Effect]) -> None:
-        self._table, self._derive = table, table.closure
-        self._conditions = {each.add[0].predicate: each for each in remembered}
-        self._tests: dict[int, Test] = {}
-        self._watched = self._seen = 0
-        self.heads, self.rules = 0, []
-        if self._derive is not None:
-            self.heads, self.rules = self._derive.heads, self._derive.rules
-        self.support = _ALL  # any change counts
-
-    def __call__(self, state: int) -> int:
-        """The state with its derived atoms, and without what is over."""
-        if self._derive is not None:
-            state = self._derive(state)
-        if self._seen < len(self._table):
-            self._learn()
-        for bit in single_bits(state & self._watched):
-            if not self._tests[bit](state):
-                state ^= bit
-        return state
-
-    def _learn(self) -> None:
-        """Finds those of the new atoms that are watched."""
-        table, first, self._seen = self._table, self._seen, len(self._table)
-        for atom in table.atoms((1 << self._seen) - (1 << first) << table.first):
-            each = self._conditions.get(atom[0])
-            if each is not None:
-                binding = dict(zip(each.add[0].terms, atom[1:], strict=True))
-                bit = table.bit(atom)
-                self._tests[bit] = compile_test(condition(each.condition, table, binding))
-                self._watched |= bit
 
 
 class TimedActions:
@@ -142,14 +92,9 @@ class TimedActions:
         self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking, tick=tick)
         self._derived = domain.derived_predicates()
         self._support = self.table.closure.support if self.table.closure is not None else 0
-        watched = [
-            each
-            for action in domain.durative.values()
-            for moment, each in action.remembered
-            if moment is Moment.OVER_ALL
-        ]
-        if watched:
-            self.table.closure = _Watching(self.table, watched)
+        kept = [each for action in domain.durative.values() for each in action.remembered]
+        if watched := [each for moment, each in kept if moment is Moment.OVER_ALL]:
+            self.table.closure = WatchingClosure(self.table, watched)
         self._grounding = Grounder(self._parts, self.table)
         self._idle: dict[str, GroundAction] = {}  # what asks for nothing over all
         self._by_duration = {
@@ -159,10 +104,7 @@ class TimedActions:
         }
         self._lasting: dict[str, Grounder] = {}  # of those, by their durations
         self.numbers = self.table.numbers or NumberTable(problem, frozenset(), True)
-        self.literals = [
-            (time, self._grounding.action(Step(action.name, ())))
-            for time, action in literals.items()
-        ]
+        self.literals = [(t, self._grounding.action(Step(a.name))) for t, a in literals.items()]
         self._reads: dict[Step, int] = {}
         self._touched: dict[Step, Touched] = {}
         self._bounds: dict[Step, list[tuple[str, Evaluate]]] = {}
@@ -307,8 +249,7 @@ class TimedActions:
         bounds = self._bounds.get(step)
         if bounds is None:
             schema = self.problem.domain.durative[step.action]
-            names = (name for name, _ in schema.parameters)
-            binding = dict(zip(names, step.arguments, strict=True))
+            binding = dict(zip((n for n, _ in schema.parameters), step.arguments, strict=True))
             evaluation = self.numbers.evaluation
             bounds = [(op, evaluation(bound(each, binding))) for op, each in schema.duration]
             if len(self._bounds) >= _MOST_KEPT:
