@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,9 +76,8 @@ class Stage:
         self._cell = cell
         self._live = Table(view, '/live', cell)
         self._live.show_joints(cell.home_joints.tolist())
-        self._unknown = view.add_label(
-            '/live/unknown', 'Waiting for joint data', position=(0.0, 0.0, 0.42)
-        )
+        told = 'Waiting for joint data'
+        self._unknown = view.add_label('/live/unknown', told, position=(0.0, 0.0, 0.42))
         self._ghost = Table(view, '/ghost', cell, ghost=True)
         self._ghost.frame.visible = False
         self._note = view.add_label('/preview', '', position=(0.0, 0.0, 0.48), visible=False)
@@ -111,10 +111,10 @@ class Stage:
         self._show_ghost(snapshot, now, waiting, chosen if idle else None)
 
     def _show_look(self, look: Look, stale: bool) -> None:
-        angles = [look.joints.get(name) for name in JOINT_NAMES]
-        if None not in angles:
+        angles = [angle for name in JOINT_NAMES if (angle := look.joints.get(name)) is not None]
+        if len(angles) == len(JOINT_NAMES):
             put(self._unknown, visible=False)
-            self._live.show_joints([float(angle) for angle in angles if angle is not None])
+            self._live.show_joints(angles)
             fingers = [look.joints.get(name) for name in FINGER_JOINTS]
             if None not in fingers:
                 self._live.show_opening(2 * float(fingers[0] or 0.0))
@@ -143,8 +143,7 @@ class Stage:
             posture, note = start, 'how the chosen task begins'
         named = self._stale or chosen is not None
         put(self._ghost.frame, visible=posture is not None)
-        put(self._note, visible=bool(note))
-        put(self._note, text=note)
+        put(self._note, visible=bool(note), text=note)
         if posture is not None and (posture, named) != (self._posture, self._named):
             self._posture, self._named = posture, named
             self._ghost.show_joints(posture.joints)
@@ -177,9 +176,8 @@ class Stage:
         """
         if self._replay is None or self._replay_label is None:
             self._replay = Table(self._view, '/replay', self._cell, REPLAY_AT)
-            self._replay_label = self._view.add_label(
-                '/replay/label', label, position=(0.0, 0.0, 0.5)
-            )
+            above = (0.0, 0.0, 0.5)
+            self._replay_label = self._view.add_label('/replay/label', label, position=above)
         self._replay.frame.visible = True
         self._replay_label.text = label
         if joints is not None:
@@ -206,7 +204,7 @@ def begins_here(goal: GoalView, look: Look) -> bool:
 def preview_words(motion: RehearsedMotion | None) -> str:
     """What the preview of a plan that waits is, while it is not a motion to look at."""
     if motion is None:
-        return 'computing the preview of the proved plan …'
+        return 'preview of the proved plan …'
     return f'no whole preview: {motion.trouble}' if motion.trouble else ''
 
 
@@ -220,6 +218,7 @@ class Views:
 
     def __init__(self, server: viser.ViserServer) -> None:
         self._shown: dict[int, tuple[View, float]] = {}
+        self._lock = threading.Lock()
         server.initial_camera.position, server.initial_camera.look_at = CELL
         server.on_client_connect(self._greet)
         server.on_client_disconnect(self._forget)
@@ -227,8 +226,9 @@ class Views:
     def show(self, client: viser.ClientHandle, view: View) -> None:
         """Has a viewer look from there."""
         camera = client.camera
-        self._shown[client.client_id] = view, _aspect(camera)
-        camera.position, camera.look_at = framed(view, _aspect(camera), camera.fov)
+        with self._lock:  # a picture that changes its shape meanwhile must be the last one
+            self._shown[client.client_id] = view, _aspect(camera)
+            camera.position, camera.look_at = framed(view, _aspect(camera), camera.fov)
 
     def _greet(self, client: viser.ClientHandle) -> None:
         @client.camera.on_update

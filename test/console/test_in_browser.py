@@ -129,14 +129,14 @@ def an_unsafe_attempt_is_refused_in_words_and_the_repaired_one_waits(
     for answer in ('Approve this plan', 'Refuse it'):
         expect(screen.button(answer)).to_be_in_viewport(ratio=1.0, timeout=WAIT_MS)
     assert goal_of(console).stage not in ('executing', 'ended')  # nothing has moved
-    screen.show('breaks a rule')
-    screen.picture('console-refused')
 
 
 def the_motion_is_rehearsed_for_the_eye_before_it_is_approved(
     screen: Screen, console: OperatorConsole
 ) -> None:
     motion = rehearsal_of(console)
+    screen.show('breaks a rule')
+    screen.picture('console-refused')
     assert (motion.trouble, len(motion.plan)) == ('', 10)
     assert {posture.step for posture in motion.postures} == set(range(10))
     last = motion.postures[-1].blocks

@@ -111,7 +111,7 @@ def test_a_block_has_one_label_and_its_colour(stage: Stage, rehearsed: bool) -> 
 def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
     stage.update(waits(Look()), 0.0)
     assert stage._note.visible
-    assert 'computing' in stage._note.text
+    assert 'preview of the proved plan' in stage._note.text
     assert {*blocks(stage._ghost)} == {*THREE.problem.objects}  # where the plan begins
     stage.update(waits(Look(), Category.FORMAT_ERROR), 0.5)
     assert not stage._note.visible  # it will not be executed
@@ -135,7 +135,7 @@ def test_the_start_of_a_chosen_task_is_shown_until_blocks_are_seen(stage: Stage)
     assert {*blocks(stage._ghost, labels=True)} == {*TWO.problem.objects}
     stage.update(waits(Look()), 2.0, TWO.problem)  # what waits for a person goes before
     assert {*blocks(stage._ghost)} == {*THREE.problem.objects}
-    assert 'computing' in stage._note.text
+    assert 'preview of the proved plan' in stage._note.text
     stage.update(Snapshot(look=look_at(THREE.problem)), 3.0, TWO.problem)
     assert not blocks(stage._ghost)
     assert not stage._note.visible
