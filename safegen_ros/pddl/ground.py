@@ -8,8 +8,7 @@ Only search asks for all of them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from operator import itemgetter
@@ -46,6 +45,8 @@ from safegen_ros.pddl.model import (
     NumericEffect,
     Problem,
     conjuncts,
+    functions_of,
+    terms_of,
     walk,
 )
 from safegen_ros.pddl.numbers import WIDTH, Changes
@@ -149,26 +150,12 @@ _Asked = tuple[Formula, Condition]
 _Part = TypeVar('_Part')
 
 
-def _shared(
-    names: Sequence[str], part: object, work: Callable[[dict[str, str]], _Part], most: int
-) -> Callable[[Sequence[str]], _Part]:
-    """What a part of a schema is in a step, worked out once for the objects that it names."""
-    words = set(re.findall(r"'([^']*)'", repr(part)))
-    used = [(at, name) for at, name in enumerate(names) if name in words]
-
-    @lru_cache(most)
-    def of(*objects: str) -> _Part:
-        return work({name: each for (_, name), each in zip(used, objects, strict=True)})
-
-    return lambda arguments: of(*[arguments[at] for at, _ in used])
-
-
 class _Schema:
     """An action schema, prepared so that grounding it takes a few look-ups per atom."""
 
     def __init__(self, schema: Action, table: AtomTable, most: int) -> None:
         self.schema = schema
-        self._table = table
+        self._table, self._most = table, most
         self._names = tuple(name for name, _ in schema.parameters)
         self._constants: list[str] = []
         self._plain: list[tuple[bool, _Template]] = []
@@ -180,7 +167,7 @@ class _Schema:
                 self._plain.append((atom is part, self._template(atom)))
                 self._parts.append(self._plain[-1])
                 continue
-            self._others.append(_shared(self._names, part, partial(self._asked, part), most))
+            self._others.append(self._shared([part], partial(self._asked, part)))
             self._parts.append(self._others[-1])
         direct: list[Effect] = []
         self._effects: list[Effect] = []
@@ -191,7 +178,8 @@ class _Schema:
         self._delete = [self._template(atom) for effect in direct for atom in effect.delete]
         kept = table.numbers.functions if table.numbers is not None else ()
         self._numeric = [each for each in schema.numeric if each.target.predicate in kept]
-        self._changes = _shared(self._names, self._numeric, self._changes_of, most)
+        read = [f for e in self._numeric for f in (e.condition, e.target, *functions_of(e.value))]
+        self._changes = self._shared(read, self._changes_of)
         self._tail = tuple(self._constants)
         # An effect whose condition has no truth value must not pass for one that does not happen.
         effects: list[Effect | NumericEffect] = [*self._effects, *self._numeric]
@@ -265,6 +253,19 @@ class _Schema:
                 text = f'({" ".join(atom)})'
                 found.append((text if positive else f'(not {text})', None))
         return found
+
+    def _shared(
+        self, formulas: Iterable[Formula], work: Callable[[dict[str, str]], _Part]
+    ) -> Callable[[Sequence[str]], _Part]:
+        """What formulas make of a step, worked out once for the objects that they name."""
+        terms = {term for each in formulas for part in walk(each) for term in terms_of(part)}
+        used = [(at, name) for at, name in enumerate(self._names) if name in terms]
+
+        @lru_cache(self._most)
+        def of(*objects: str) -> _Part:
+            return work({name: each for (_, name), each in zip(used, objects, strict=True)})
+
+        return lambda arguments: of(*[arguments[at] for at, _ in used])
 
     def _asked(self, part: Formula, binding: dict[str, str]) -> _Asked:
         return substitute(part, binding), condition(part, self._table, binding)
@@ -383,9 +384,8 @@ class Grounder:
     def _schema(self, name: str) -> _Schema:
         schema = self._schemas.get(name)
         if schema is None:
-            schema = self._schemas[name] = _Schema(
-                self.problem.domain.actions[name], self.table, self._most
-            )
+            action = self.problem.domain.actions[name]
+            schema = self._schemas[name] = _Schema(action, self.table, self._most)
         return schema
 
     def unknown(self, steps: Sequence[Step], first: int) -> list[int]:

@@ -133,11 +133,10 @@ class TaughtDecoder(LlamaForCausalLM):
             ConfigError: it is not a whole model of the same width.
         """
         there = {name.split('.')[2] for name in shapes(folder) if name.startswith(_LAYERS)}
-        above = self.model.layers[len(there) :]
-        for layer in above:
+        for layer in self.model.layers[len(there) :]:
             nn.init.zeros_(layer.self_attn.o_proj.weight)
             nn.init.zeros_(layer.mlp.down_proj.weight)
-        new = tuple(f'{_LAYERS}{len(there) + n}.' for n in range(len(above)))
+        new = tuple(f'{_LAYERS}{n}.' for n in range(len(there), len(self.model.layers)))
         # The embedding is stored once, and is the head as well.
         own = {
             name: weight
