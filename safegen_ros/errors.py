@@ -109,7 +109,7 @@ class SafegenError(Exception):
 
 
 class TextError(SafegenError):
-    """An error at a place in a text: `source:line:col: what: how to mend it`.
+    """An error at a place in a text: `source:line:col: what: how to fix it`.
 
     Args:
         source: file name, or a label such as `<problem>`.
