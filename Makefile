@@ -23,11 +23,11 @@ help:
 	@echo 'make setup                     make .venv (the others do it when needed)'
 	@echo 'make docs                      build the site of docs/ in .cache/site'
 	@echo 'make notebooks                 run examples/notebooks from top to end'
-	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt anew'
+	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt again'
 	@echo 'make vllm                      make .cache/vllm, vLLM for the CPU'
 	@echo 'make llamacpp                  make .cache/llama.cpp, llama-server and its converter'
 	@echo 'make base                      make models/base, the pretrained model that is fine-tuned'
-	@echo 'make model                     train models/safegen-mini anew, which takes hours'
+	@echo 'make model                     train models/safegen-mini again, which takes hours'
 	@echo 'make clean                     remove what was built and installed here'
 
 setup:

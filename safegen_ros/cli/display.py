@@ -110,7 +110,7 @@ class RunDisplay(Closing):
             if feedback.stage == GoalStage.APPROVAL:
                 digest = feedback.pending.digest
                 self.line(f'  [yellow]the plan waits for approval[/]: safegen approve {digest}')
-                self.busy(f'waiting for the word of an operator about plan {digest[:8]}')
+                self.busy(f'waiting for approval of plan {digest[:8]}')
             elif feedback.stage == GoalStage.PLANNING:
                 self._planning(feedback.planning)
 

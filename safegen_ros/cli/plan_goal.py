@@ -98,7 +98,7 @@ def plan_values(result: Any) -> dict[str, Any]:
     }
 
 
-_MEANT = ('Is this what is meant?', 'Is this what is meant, in spite of the doubts?')
+_MEANT = ('Is this what you mean?', 'Is this what you mean, despite the doubts?')
 
 
 def understood(

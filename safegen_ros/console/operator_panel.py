@@ -17,6 +17,7 @@ from safegen_ros.console.shown import (
     situation,
     state_words,
     step_of,
+    stop_words,
     tried_html,
     way,
 )
@@ -73,7 +74,7 @@ class OperatorPanel:
         self.cards = Cards(gui)
         self._next = Html(gui)
         if parts.read_only:
-            Html(gui, panel('Read only: nothing can be asked for from here.'))
+            Html(gui, panel('View only: this page sends no commands.'))
         self.cards.add_beside()
         with self.cards.card(APPROVE, RUN, DONE):
             self._plan, self._chart, self._tried = Html(gui), Html(gui), Html(gui)
@@ -164,7 +165,7 @@ class OperatorPanel:
 
     def _ask_reset(self, client: viser.ClientHandle | None) -> None:
         """Asks whether the cell was looked at."""
-        reason = self._parts.state.snapshot.stop.reason
+        reason = stop_words(self._parts.state.snapshot.stop)
         self._confirm(
             client,
             'Allow motion again?',

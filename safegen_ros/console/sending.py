@@ -184,7 +184,7 @@ def _shown(result: ActionResult, tell: Callable[[str, bool], None]) -> None:
     """Reports how a goal ended."""
     code = ErrorCode(result.error_code)
     if code is ErrorCode.NONE:
-        tell('the goal has ended well', False)
+        tell('the goal succeeded', False)
     elif code is ErrorCode.APPROVAL_REFUSED:
         pass  # the person who refused knows it
     elif code in (ErrorCode.EXECUTION_STOPPED, ErrorCode.PLANNING_STOPPED):

@@ -156,7 +156,7 @@ def outcome_words(goal: GoalView) -> str:
                 if goal.plan
                 else 'Your words were read: check the task below. Nothing is planned yet.'
             )
-        return 'Every step is done, and the world was seen to be as the goal wants it.'
+        return 'Every step is done, and the goal was observed to hold.'
     if goal.code in _STOPPED and _CALLED in goal.record.message:
         where = 'where it was' if goal.record.steps else 'before anything moved'
         return f'STOP was called, and the arm was stopped {where}.'
@@ -186,7 +186,7 @@ def goal_html(goal: GoalView | None) -> str:
     if goal is None:
         return panel('No goal was sent since the stack was started.')
     who = 'sent from here' if goal.ours else 'sent by another client'
-    what = {PLAN: 'plan only', EXECUTE: 'a plan of somebody else'}.get(goal.action, 'plan and move')
+    what = {PLAN: 'plan only', EXECUTE: 'a given plan'}.get(goal.action, 'plan and move')
     asked = goal.record.task
     words = asked.problem if goal.problem is None and asked.format == WORDS else ''
     told = [
@@ -197,7 +197,7 @@ def goal_html(goal: GoalView | None) -> str:
     if understood is not None and understood.question:
         told.append(draw('note', f'Question to a person: {understood.question}', 'sg-bad'))
     if understood is not None and understood.reading:
-        told.append(draw('reading', 'What the words were understood as', understood.reading))
+        told.append(draw('reading', 'Reading of the request', understood.reading))
     for each in goal.record.replans:
         told.append(f'Replanned: {difference_words(each.reason, problem_of(goal))}')
     if not goal.running:
@@ -360,7 +360,7 @@ def _age(at: float | None) -> str:
 def _monitors(snapshot: Snapshot) -> str:
     monitor = snapshot.monitor
     rows = [(text, standing, standing == 'violated') for text, standing in monitor.standings]
-    told = f'After step {monitor.step}:' if rows else 'No rule was watched yet.'
+    told = f'After step {monitor.step}:' if rows else 'No rule is monitored yet.'
     return draw('table', 'Rules in the observed world', rows, told, monitor.reason if rows else '')
 
 

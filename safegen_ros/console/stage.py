@@ -140,7 +140,7 @@ class Stage:
             posture = self._start_of(goal.problem, bool(goal.record.replans))
         note = preview_words(motion) if waiting else ''
         if chosen is not None and (start := self._start_of(chosen)).blocks:
-            posture, note = start, 'how the chosen task begins'
+            posture, note = start, 'start of the chosen task'
         named = self._stale or chosen is not None
         put(self._ghost.frame, visible=posture is not None)
         put(self._note, visible=bool(note), text=note)

@@ -34,7 +34,7 @@ PROBLEM, PASTED, WORDS = 'list', 'PDDL or JSON text', 'plain words'
 FIRST = 'tower_order'
 _RUN, _OPEN_RULE = 'Plan, prove and execute', 'First add or clear the rule'
 _OPEN_DOUBT = 'First accept the doubts'
-_MEANT = 'It is meant so, in spite of the doubts'
+_MEANT = 'The reading is right, despite the doubts'
 
 _PLACE = re.compile(rf'^{re.escape(choices.PASTED)}:(\d+):(\d+): ')
 
@@ -263,7 +263,7 @@ class TaskTab:
         chosen, text = self._chosen, self._open_rule
         put(self._rule, value=text)
         if chosen is None:
-            self._parts.tell('take a task first: a rule is read for its objects', True)
+            self._parts.tell('choose a task first: a rule is about its objects', True)
             return
         found = understand(text, self._asked(chosen).task.problem) if text else Understood()
         if found.readings:
@@ -351,7 +351,7 @@ class TaskTab:
                 self._take(chosen, spoken)
 
         self._parts.sender.understand(words, world, Options(TIME_BUDGET_S), take)
-        return 'asked what that means; nothing is planned yet'
+        return 'sent to be read; nothing is planned yet'
 
 
 def _counted(readings: tuple[Reading, ...]) -> str:

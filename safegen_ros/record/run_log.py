@@ -24,7 +24,7 @@ class RunState(Enum):
 
     RUNNING = 'running'
     ENDED = 'ended'
-    CUT_OFF = 'cut off: its process ended without saying how'
+    CUT_OFF = 'cut off: its process ended without a result'
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def test_show_gives_a_program_all_of_it(safegen: CommandLine, runs: Path) -> Non
 def test_a_run_that_was_cut_off_shows_what_had_begun(safegen: CommandLine, runs: Path) -> None:
     status, out, _ = safegen('runs', 'show', 'last')
     assert status == 0
-    assert 'CUT_OFF  (cut off: its process ended without saying how)' in out
+    assert 'CUT_OFF  (cut off: its process ended without a result)' in out
     assert '1  (pickup a)  at 0.00 s, not finished' in out
 
 

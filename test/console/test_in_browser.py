@@ -205,7 +205,7 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     script.answers = [STEPS]
     screen.click('Plan, prove and execute')
     screen.click('Approve this plan')
-    screen.sees('the world was seen to be as the goal wants it')
+    screen.sees('the goal was observed to hold')
     goal = goal_of(console)
     assert (goal.code, goal.step) == (ErrorCode.NONE, 2)
     wait_until(lambda: not console.busy, 'the record of the run')
@@ -250,7 +250,7 @@ def a_goal_of_somebody_else_is_watched_and_why_it_is_planned_for_anew(
         screen.click('Approve this plan')
         result = goal.result()
     assert (result.error_code, result.steps_done) == (ErrorCode.NONE, 3)
-    screen.sees('the world was seen to be as the goal wants it')
+    screen.sees('the goal was observed to hold')
 
 
 def a_past_run_is_replayed_compared_downloaded_and_shared(
@@ -345,7 +345,7 @@ def test_who_may_only_look_has_nothing_to_click(console: OperatorConsole, opened
         page = opened.new_page(viewport={'width': SIZE[0], 'height': SIZE[1]})
         page.set_default_timeout(WAIT_MS)
         page.goto(served.url)
-        expect(page.get_by_text('Read only')).to_be_visible(timeout=WAIT_MS)
+        expect(page.get_by_text('View only')).to_be_visible(timeout=WAIT_MS)
         for name in ('STOP', 'Cancel the goal', 'Plan, prove and execute', 'Open the tool'):
             assert page.get_by_role('button', name=name).count() == 0, name
         assert page.get_by_label('Add a rule').count() == 0

@@ -130,7 +130,7 @@ def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
 def test_the_start_of_a_chosen_task_is_shown_until_blocks_are_seen(stage: Stage) -> None:
     stage.update(Snapshot(), 0.0, THREE.problem)
     assert {*blocks(stage._ghost, labels=True)} == {*THREE.problem.objects}
-    assert 'how the chosen task begins' in stage._note.text
+    assert 'start of the chosen task' in stage._note.text
     stage.update(Snapshot(), 1.0, TWO.problem)
     assert {*blocks(stage._ghost, labels=True)} == {*TWO.problem.objects}
     stage.update(waits(Look()), 2.0, TWO.problem)  # what waits for a person goes before

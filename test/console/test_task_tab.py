@@ -25,7 +25,7 @@ from safegen_ros.verdict import Category, Verdict
 
 RULE, OTHER, VAGUE = 'b5 must never be on b1', 'never put b2 on b5', 'be careful with b5'
 SEND, PROVE, ASK = 'Plan, prove and execute', 'Plan and prove only', 'What does that mean?'
-MEANT = 'It is meant so, in spite of the doubts'
+MEANT = 'The reading is right, despite the doubts'
 
 
 class Sent:

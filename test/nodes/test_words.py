@@ -461,7 +461,7 @@ def test_a_reading_in_doubt_needs_the_yes_of_a_person(
     capsys.readouterr()
     type_in(monkeypatch, 'y\n')
     assert terminal.run(REQUEST) == 0
-    assert 'in spite of the doubts?' in capsys.readouterr().err
+    assert 'despite the doubts?' in capsys.readouterr().err
     screen = terminal.screen.getvalue()
     assert screen.index('The reading is in doubt') < screen.index('The goal:')
     assert 'in doubt the reading has a rule' in screen

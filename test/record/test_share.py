@@ -220,7 +220,7 @@ def test_a_run_that_is_cut_off_or_has_no_plan_is_told_as_such(tmp_path: Path) ->
         steps_done=0, worlds=(), goal=(), reached=None, error_code=ErrorCode.UNKNOWN,
     )  # fmt: skip
     page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.CUT_OFF)))
-    for words in ('✕ Not done', 'No plan was tried.', 'nothing moved', 'without saying how'):
+    for words in ('✕ Not done', 'No plan was tried.', 'nothing moved', 'without a result'):
         assert words in page.text
     page = _check(share_html(folder, KeptRun(record, kept.entries, RunState.RUNNING)))
     assert '… Running' in page.text

@@ -51,7 +51,7 @@ def story(kept: KeptRun) -> Iterator[str]:
         told = ended_words(record.error_code, record.message)
         yield told.replace('nothing moved', 'nothing more moved') if record.steps_done else told
     if kept.state is RunState.CUT_OFF:
-        yield 'Its process ended without saying how; what it had written down is here.'
+        yield 'Its process ended without a result. This is its record until then.'
 
 
 def moved(record: RunRecord) -> str:

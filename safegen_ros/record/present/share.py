@@ -103,7 +103,7 @@ def _told(kept: KeptRun) -> dict[str, Any]:
     begun = record.started.replace('T', ' ').replace('+00:00', ' UTC')
     task, understood = record.task, record.understood
     texts = [
-        ('What the words were understood as', understood.reading if understood else ''),
+        ('Reading of the request', understood.reading if understood else ''),
         ('The task as it was sent', task.problem),
         ('The same in PDDL', task.pddl),
         ('The domain that was sent with it', task.domain),
