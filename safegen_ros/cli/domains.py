@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
 from safegen_ros.cli.failures import ExitStatus, JsonOnly, Verbose, guarded, teller
-from safegen_ros.terminal import Console
+from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
     from safegen_ros.tasks.pddl3.domains.check import Correlation
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from safegen_ros.tasks.pddl3.domains.kit import DomainKit
 
 app = typer.Typer(no_args_is_help=True)
-
-_WIDTH = 400  # of tables, so that no cell is wrapped
 
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help='seed of the first problem')]
 
@@ -202,17 +198,16 @@ def _values(kit: DomainKit) -> dict[str, Any]:
 
 def _print_domains(kits: Iterable[DomainKit]) -> None:
     for kit in kits:
-        print(f'## {kit.name}\n')
         rows = [
             (p.name, _range(p.paper), _range(p.wide), _range((p.least, p.most)))
             for p in kit.parameters
         ]
-        _print_table(('size', 'paper', 'wide', 'possible'), rows)
+        _print_table(kit.name, ('size', 'paper', 'wide', 'possible'), (), rows)
         families = [
             (f.name, ', '.join(f.operators), 'yes' if f.paper else '', f.summary)
             for f in kit.families.values()
         ]
-        _print_table(('family', 'operators', 'paper', 'what it asks for'), families)
+        _print_table('', ('family', 'operators', 'paper', 'what it asks for'), (), families)
 
 
 def _range(limits: tuple[int, int]) -> str:
@@ -220,16 +215,10 @@ def _range(limits: tuple[int, int]) -> str:
     return str(low) if low == high else f'{low} to {high:,}'
 
 
-def _print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints a table as Markdown, which people and documents can both read."""
-    table = Table(*heads, box=box.MARKDOWN)
-    for row in rows:
-        table.add_row(*row)
-    console = Console(width=_WIDTH, highlight=False, markup=False)
-    with console.capture() as capture:
-        console.print(table)
-    lines = [line.strip() for line in capture.get().splitlines()]
-    print('\n'.join([*filter(None, lines), '']))
+def _print_table(
+    title: str, words: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]]
+) -> None:
+    Console(highlight=False, markup=False).print(table(title, words, numbers, rows))
 
 
 def _correlations(
@@ -258,9 +247,9 @@ def _print_correlations(found: Iterable[Correlation], seed: int) -> None:
     for each in found:
         ranks = ['-' if rank is None else f'{rank:.2f}' for rank in (each.score, each.size)]
         rows.append((each.domain, f'{each.problems:,}', str(seed), f'{each.steps:.1f}', *ranks))
-    heads = ('domain', 'problems', 'seed', 'mean steps', 'score', 'sizes alone')
-    print("Spearman's rank correlation with the length of shortest safe plans:\n")
-    _print_table(heads, rows)
+    heads = ('problems', 'seed', 'mean steps', 'score', 'sizes alone')
+    title = "Spearman's rank correlation with the length of shortest safe plans"
+    _print_table(title, ('domain',), heads, rows)
 
 
 def _print_findings(name: str, findings: Sequence[DomainFinding], problems: int) -> None:
