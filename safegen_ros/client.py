@@ -5,7 +5,7 @@
 Example:
     >>> with Client() as client:
     ...     result = client.run(Path('problem.pddl').read_text())
-    ...     print(result.error_msg or result.plan)
+    ...     print(result.error_msg, *[step.action for step in result.plan.steps])
 """
 
 from __future__ import annotations
