@@ -19,6 +19,7 @@ import hashlib
 import hmac
 import io
 import ipaddress
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -178,6 +179,8 @@ def serve(gate: Gate, port: int) -> viser.ViserServer:
     """
     import viser
 
+    # A HEAD request, or one with TLS, would print a traceback.
+    logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
     show_at_once()
     wake_in_its_thread()
     inbound = Inbound()

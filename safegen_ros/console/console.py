@@ -186,13 +186,10 @@ class OperatorConsole(Closing):
 
     def tell(self, line: str, bad: bool) -> None:
         """Shows a line to everybody who has the page open."""
-        title, body = ('Not done', line[:600]) if bad else (line[:600], '')
+        seconds = 20.0 if bad else 6.0
         for client in self._server.get_clients().values():
             client.add_notification(
-                title,
-                body,
-                color='red' if bad else 'green',
-                auto_close_seconds=20.0 if bad else 6.0,
+                line[:600], '', color='red' if bad else 'green', auto_close_seconds=seconds
             )
 
     def _draw_scene(self) -> None:

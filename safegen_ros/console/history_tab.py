@@ -162,7 +162,7 @@ class HistoryTab:
         self._open: _Open | None = None
         self._playing_since: float | None = None
         gui = parts.gui
-        self._again = gui.add_button('Look for runs', color='gray')
+        self._again = gui.add_button('Read the list again', color='gray')
         self._find = gui.add_text('Search', '', hint='in the id, the task and the outcome')
         self._which = gui.add_dropdown('Show', (ANY, DONE, NOT_DONE))
         self._table = Html(gui)

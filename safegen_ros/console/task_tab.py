@@ -225,7 +225,7 @@ class TaskTab:
         if self._chosen is None:
             return
         problem = self._asked(self._chosen).task.problem
-        start = state_html(problem, problem.init, 'now')
+        start = state_html(problem, problem.init, 'start')
         wanted = goal_html(problem, 'wanted')
         parts = [task_html(problem), draw('pair', (start, wanted))]
         if self._spoken is not None:

@@ -9,6 +9,7 @@ import base64
 import gzip
 import hashlib
 import http.client
+import socket
 import string
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import viser
@@ -118,6 +120,13 @@ def test_without_the_token_there_is_no_page_and_no_message(port: int) -> None:
     with pytest.raises(InvalidStatus) as refused:
         connect(f'ws://127.0.0.1:{port}/', subprotocols=[PROTOCOL])
     assert refused.value.response.status_code == HTTPStatus.UNAUTHORIZED
+
+
+def test_a_request_of_no_browser_prints_no_traceback(port: int, caplog: Any) -> None:
+    with socket.create_connection(('127.0.0.1', port), timeout=30) as connection:
+        connection.sendall(b'HEAD / HTTP/1.1\r\n\r\n')
+        connection.makefile().read()
+    assert not caplog.records
 
 
 def test_the_token_is_taken_once_and_a_cookie_after_that(port: int) -> None:

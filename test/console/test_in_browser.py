@@ -336,6 +336,9 @@ def test_it_fits_on_a_tablet_in_the_dark(
     screen.open('History')  # of this viewer alone
     tablet.sees('planner: ')
     tablet.picture('console-tablet')
+    for width, height in ((390, 844), (844, 390)):  # a phone that is turned
+        page.set_viewport_size({'width': width, 'height': height})
+        page.wait_for_function('document.querySelector(".sg-head").clientWidth > 380')
     page.close()
 
 

@@ -1,6 +1,6 @@
 // viser ties no label to a text field and gives its icon buttons no name; a screen reader needs both.
 const icons = { 'list-search': 'Commands', adjustments: 'Configuration and diagnostics', 'arrow-back': 'Back' };
-let due = 0;
+let due = 0;  // a picture of the browser
 const name = () => {
   due = 0;
   document.getElementById('root')?.setAttribute('role', 'main');
@@ -15,4 +15,4 @@ const name = () => {
   for (const button of document.querySelectorAll('.mantine-Notification-closeButton'))
     button.ariaLabel ??= 'Close the message';
 };
-new MutationObserver(() => { due ||= setTimeout(name, 100); }).observe(document, { childList: true, subtree: true });
+new MutationObserver(() => { due ||= requestAnimationFrame(name); }).observe(document, { childList: true, subtree: true });
