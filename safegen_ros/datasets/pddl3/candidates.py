@@ -19,7 +19,7 @@ from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.search.budget import Budget
+from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.tasks.pddl3.domains.check import SolvedProblem, difficulty, solved
@@ -30,16 +30,17 @@ from safegen_ros.tasks.pddl3.prompts.slots import slotted, taught_plan
 from safegen_ros.verify.val import ask
 from safegen_ros.verify.validator import verify
 
-Refusal = Literal['no room', 'no difference', 'no second opinion']
+Refusal = Literal['no room', 'no difference', 'too hard', 'no second opinion']
 
 REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
 """Why a candidate becomes no row: its size has no room for the constraints, they make no difference
-to the shortest plan or allow none, or VAL has a known fault with the problem."""
+to the shortest plan or allow none, they leave too many situations to look at, or VAL has a known
+fault with the problem."""
 
-# Far beyond what any problem here takes, so that no machine is slow enough to change an outcome.
+# Some 10,000 situations, so that no machine is slow enough to change an outcome: rules that forbid
+# every plan may leave many more, and minutes of search.
 _TIME_LIMIT_S = 3600.0
-_MEMORY_LIMIT_MB = 4096.0
-
+_MEMORY_LIMIT_MB = 16.0
 
 _DRAWS = 1_000  # of a size, before a family is said not to fit the ranges
 
@@ -104,6 +105,8 @@ def candidate(recipe: Recipe, domain: str, number: int) -> Row | Refusal:
         if found is None:
             return 'no difference'
         return _row(recipe, kit, found, number)
+    except SearchLimit:
+        return 'too hard'
     except SafegenError as error:
         values = ', '.join(f'{value} {name}' for name, value in size.items())
         raise DatasetError(
@@ -113,7 +116,7 @@ def candidate(recipe: Recipe, domain: str, number: int) -> Row | Refusal:
 
 def _taught(problem: Problem) -> Plan:
     task = slotted(problem)
-    return task.original(taught_plan(task, time_limit_s=_TIME_LIMIT_S))
+    return task.original(taught_plan(task, Budget(_TIME_LIMIT_S, _MEMORY_LIMIT_MB)))
 
 
 def _shortest(problem: Problem) -> Plan:

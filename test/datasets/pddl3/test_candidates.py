@@ -22,11 +22,10 @@ from safegen_ros.datasets.pddl3.candidates import REFUSALS, candidate, drawn
 from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, ANY_RULE, LARGER, RULES
 from safegen_ros.datasets.pddl3.recipe import default_values, domain_recipe, load_recipe, recipe_of
 from safegen_ros.datasets.pddl3.rows import Row, row_problem
-from safegen_ros.errors import ErrorCode
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import AtomFormula
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.search.budget import SearchLimit
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.val import Opinion
@@ -81,16 +80,16 @@ def test_no_text_tells_family_or_seed(domain: str) -> None:
     assert problem.name == row.id == f'{domain}-{row.number:03d}'
 
 
-def test_a_search_that_ends_at_a_limit_is_an_error_that_names_the_candidate(
+def test_a_search_that_fails_is_an_error_that_names_the_candidate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def give_up(*_: Any, **__: Any) -> Any:
-        raise SearchLimit('the search ended at its time limit of 1 s: allow more time')
+        raise SafegenError('the search has failed')
 
     row = _first('ferry')
     monkeypatch.setattr(candidates, 'solve_in_process', give_up)
     with pytest.raises(
-        DatasetError, match=rf'ferry, candidate {row.number} \({row.family}, .* time limit'
+        DatasetError, match=rf'ferry, candidate {row.number} \({row.family}, .* has failed'
     ):
         candidate(RECIPE, 'ferry', row.number)
 
@@ -157,6 +156,12 @@ def test_a_later_mix_has_rules_of_any_shape_and_larger_sizes(domain: str, kind: 
     wide = {parameter.name: parameter.wide[1] for parameter in kit.parameters}
     for row in made:
         assert any(n > wide[name] for name, n in row.size) is (kind == LARGER)
+
+
+def test_a_rule_that_leaves_too_much_to_search_is_no_row() -> None:
+    """No plan of this one is safe, at any length; the search for one took minutes."""
+    recipe = load_recipe(data_path('config/dataset/mini-mix6.json'))
+    assert candidate(recipe, 'grippers', 2618) == 'too hard'
 
 
 def test_a_recipe_reads_back(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.phrases import Phrases
@@ -41,6 +42,9 @@ from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
+
+if TYPE_CHECKING:  # a user of a model needs no search
+    from safegen_ros.search.budget import Budget
 
 # A model that has seen a constraint once has then seen all the ways to write it that differ in
 # quantifiers, in the order of parts or in nesting only.
@@ -327,20 +331,14 @@ def _place(slot: str) -> tuple[str, int]:
     return kind, int(slot[len(kind) :] or 0)
 
 
-def taught_plan(slotted: SlottedProblem, *, time_limit_s: float = 60.0) -> Plan:
+def taught_plan(slotted: SlottedProblem, budget: Budget) -> Plan:
     """The plan that a model is taught: the first of the shortest safe ones under canonical names.
 
     Taught any of them, it would have to learn by heart which of two equal spanners was taken.
 
-    Args:
-        time_limit_s: of the search [s].
-
     Raises:
-        SafegenError: there is none, or the search has found none in its time.
+        SafegenError: there is none, or the search has found none within its budget.
     """
-    # A user of a model needs no search.
-    from safegen_ros.search.budget import Budget
     from safegen_ros.search.in_process import canonical_plan
-    from safegen_ros.search.solve import MEMORY_LIMIT_MB
 
-    return canonical_plan(slotted.problem, Budget(time_limit_s, MEMORY_LIMIT_MB)).plan
+    return canonical_plan(slotted.problem, budget).plan
