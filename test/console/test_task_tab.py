@@ -237,7 +237,7 @@ def test_a_click_opens_the_card_of_one_viewer_until_the_next_step(
     cards.open(RULES, second)
     assert (seen, cards.opened) == ({1: HISTORY, 2: RULES}, TASK)
     cards.forget(second)
-    cards.follow(TASK, running=True)  # the same step: nobody is moved
+    cards.follow(TASK, running=True)  # the same step: the open card stays
     assert (seen, cards.opened) == ({1: HISTORY, 2: RULES}, TASK)
     cards.follow(PLAN, running=True)
     assert (seen, cards.opened) == ({1: PLAN, 2: RULES}, PLAN)

@@ -1,6 +1,6 @@
 // viser ties no label to a text field and gives its icon buttons no name; a screen reader needs both.
 const icons = { 'list-search': 'Commands', adjustments: 'Configuration and diagnostics', 'arrow-back': 'Back' };
-let due = 0;  // a picture of the browser
+let due = 0;  // the request for the next frame, if there is one
 const name = () => {
   due = 0;
   document.getElementById('root')?.setAttribute('role', 'main');

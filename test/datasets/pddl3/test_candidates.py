@@ -158,10 +158,10 @@ def test_a_later_mix_has_rules_of_any_shape_and_larger_sizes(domain: str, kind: 
         assert any(n > wide[name] for name, n in row.size) is (kind == LARGER)
 
 
-def test_a_rule_that_leaves_too_much_to_search_is_no_row() -> None:
-    """No plan of this one is safe, at any length; the search for one took minutes."""
-    recipe = load_recipe(data_path('config/dataset/mini-mix6.json'))
-    assert candidate(recipe, 'grippers', 2618) == 'too hard'
+def test_what_leaves_too_much_to_search_is_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = _first('ferry')
+    monkeypatch.setattr(candidates, '_MEMORY_LIMIT_MB', 0.05)
+    assert candidate(RECIPE, 'ferry', row.number) == 'too hard'
 
 
 def test_a_recipe_reads_back(tmp_path: Path) -> None:
