@@ -83,6 +83,14 @@ def data_path(name: str | Path) -> Path:
     raise DataNotFoundError(f'{name} does not exist{looked}: {cure}')
 
 
+def install(extra: str) -> str:
+    """The command that installs the packages of an extra."""
+    made = (_checkout() / 'requirements' / f'{extra}.in').is_file()
+    return (
+        'make setup && source .venv/bin/activate' if made else f"pip install '{PACKAGE}[{extra}]'"
+    )
+
+
 def runs_dir() -> Path:
     """Folder of the run records, which need not be there.
 
@@ -149,10 +157,7 @@ def release_dir() -> Path:
 
 
 def new_log_dir() -> Path:
-    """A new folder for the logs of a stack, below `state_dir`; the oldest ones make room for it.
-
-    A temporary folder where that cannot be written.
-    """
+    """A new folder for the logs of a stack, for which the oldest ones make room."""
     try:
         root = state_dir() / 'logs'
         root.mkdir(mode=0o700, exist_ok=True)
@@ -166,8 +171,7 @@ def new_log_dir() -> Path:
 
 
 def _state_home() -> Path:
-    state = os.environ.get('XDG_STATE_HOME') or '~/.local/state'
-    return Path(state).expanduser().absolute()
+    return Path(os.environ.get('XDG_STATE_HOME') or '~/.local/state').expanduser().absolute()
 
 
 def runtime_dir() -> Path:

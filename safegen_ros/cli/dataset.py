@@ -15,7 +15,7 @@ import typer
 
 from safegen_ros.cli.progress import stages
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.paths import DataNotFoundError, data_path
+from safegen_ros.paths import DataNotFoundError, data_path, install
 from safegen_ros.terminal import Console
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _show(folder: Path, console: Console, plots: Path | None) -> None:
     if plots is None:
         return
     if not plots_available():
-        console.print("no plots, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")
+        console.print(f'no plots, matplotlib is missing: run {install("plots")}', markup=False)
         return
     draw_plots(values, plots)
     console.print(f'plots: {plots}', soft_wrap=True)

@@ -18,7 +18,7 @@ from safegen_ros.bringup.table import argument_values, node_specs, parameters
 from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
 from safegen_ros.cli.completion import ProfileArguments, complete_profile
 from safegen_ros.cli.failures import ExitStatus
-from safegen_ros.paths import data_path
+from safegen_ros.paths import data_path, install
 from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.ros.stack_state import environment_defaults
 from safegen_ros.terminal import Console
@@ -61,8 +61,8 @@ def doctor(
     checks = [
         Check('ROS 2 and the interfaces', _ros, 'make setup'),
         Check('stacks in this ROS domain', _stacks),
-        Check('model', partial(_model, parameters(specs['planner'])), 'make setup'),
-        Check('VAL', _val, "pip install '.[proof]' in the repository"),
+        Check('model', partial(_model, parameters(specs['planner'])), install('llm')),
+        Check('VAL', _val, install('proof')),
         Check('Fast Downward and Kairos', _planners),
         Check('scene', partial(_scene, executor)),
     ]
@@ -72,7 +72,7 @@ def doctor(
         checks += arm_checks(executor, pump)
     else:
         checks += [
-            Check('MuJoCo twin', _twin, "pip install 'safegen_ros[sim]'"),
+            Check('MuJoCo twin', _twin, install('sim')),
             Check('offscreen OpenGL', _gl, 'apt-get install libegl1 libgl1-mesa-dri libopengl0'),
         ]
     with Console(stderr=True).status('checking the installation'):
@@ -163,7 +163,7 @@ def _val() -> str:
     task = load_task(example.read_text(encoding='utf-8'), problem_source=str(example))
     verdict = val_verify(task.problem, parse_plan(''))
     if verdict.ok or verdict.category.name == 'UNKNOWN':
-        raise Wrong(f'it takes an empty plan for {verdict.category.name}', 'make setup')
+        raise Wrong(f'it takes an empty plan for {verdict.category.name}', install('proof'))
     return f'refuses an empty plan ({verdict.category.name})'
 
 
@@ -174,7 +174,7 @@ def _planners() -> str:
     there = {'Fast Downward': fast_downward_available(), 'Kairos': kairos_available()}
     missing = [name for name, installed in there.items() if not installed]
     if missing:
-        raise Wrong(f'not installed: {", ".join(missing)}', "pip install 'safegen_ros[proof]'")
+        raise Wrong(f'not installed: {", ".join(missing)}', install('proof'))
     return 'are there'
 
 
@@ -200,5 +200,5 @@ def _gl() -> str:
     try:
         from safegen_ros.robot.twin.render import backend
     except ModuleNotFoundError as error:
-        raise Wrong(f'{error.name} is missing', "pip install 'safegen_ros[sim]'") from error
+        raise Wrong(f'{error.name} is missing', install('sim')) from error
     return backend()

@@ -17,7 +17,7 @@ from safegen_ros.cli.dataset import BENCH
 from safegen_ros.cli.progress import given_words, stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.model_names import full_name, is_server, named_model
-from safegen_ros.paths import data_path, runs_dir
+from safegen_ros.paths import data_path, install, runs_dir
 from safegen_ros.planning.levels import DIAGNOSIS, FEEDBACK, LEVELS, feedback_named, level_names
 from safegen_ros.terminal import Console
 
@@ -382,6 +382,6 @@ def _show(ctx: typer.Context, measure: Callable[[Notify], ComparisonTable]) -> N
         comparison = replace(measure(notify), command=again)
     present(comparison, console, out, plot=plots_available())
     if not plots_available():
-        console.print("no plot, matplotlib is missing: run pip install 'safegen_ros\\[plots]'")
+        console.print(f'no plot, matplotlib is missing: run {install("plots")}', markup=False)
     if comparison.failed:
         raise SafegenError(comparison.failed, ErrorCode.PLAN_REFUSED)

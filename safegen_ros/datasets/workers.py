@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from safegen_ros.datasets.files import DatasetError
+from safegen_ros.paths import install
 
 Submit = Callable[..., 'Future[Any]']
 """Takes a function and its arguments; returns the future of its result."""
@@ -103,7 +104,7 @@ def ray_workers(address: str) -> Iterator[Workers]:
         DatasetError: Ray is not installed, there is no such cluster, or a task was lost.
     """
     if find_spec('ray') is None:
-        raise DatasetError("Ray is not installed: run pip install 'safegen_ros[cluster]'")
+        raise DatasetError(f'Ray is not installed: run {install("cluster")}')
     import ray
     import ray.exceptions
 

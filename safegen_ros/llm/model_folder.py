@@ -17,7 +17,7 @@ from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Message
-from safegen_ros.paths import DataNotFoundError, data_path
+from safegen_ros.paths import DataNotFoundError, data_path, install
 
 REQUIRED_FILES = ('config.json', 'tokenizer_config.json')
 
@@ -186,8 +186,7 @@ def four_bits(torch: Any, device: str) -> dict[str, Any]:
         )
     if find_spec('bitsandbytes') is None:
         raise BackendError(
-            '4 bits need the bitsandbytes package, which is not installed: install '
-            'safegen_ros[quantize]'
+            f'4 bits need bitsandbytes, which is not installed: run {install("quantize")}'
         )
     return {'quantization_config': nf4(torch), 'device_map': {'': device}}
 

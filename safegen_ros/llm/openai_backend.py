@@ -42,6 +42,7 @@ from safegen_ros.llm.openai_stream import (
     host_of,
     pause,
 )
+from safegen_ros.paths import install
 
 POLL_S = 0.02
 LAST_S = 0.2
@@ -93,7 +94,7 @@ class OpenAIBackend(ChoiceBackend):
             import openai
         except ImportError as error:
             raise BackendError(
-                f'a model server needs the openai package ({error}): install safegen_ros[llm]'
+                f'a model server needs the openai package ({error}): run {install("llm")}'
             ) from error
         self.url, self.model = url.rstrip('/'), model
         self._retry = retry or RetryPolicy()

@@ -29,6 +29,7 @@ from safegen_ros.llm.backend import (
     never,
 )
 from safegen_ros.llm.model_folder import chat_prompt, check_folder, load_tokenizer
+from safegen_ros.paths import install
 
 POLL_S = 0.02
 
@@ -49,7 +50,7 @@ class VllmBackend(ChoiceBackend):
             import vllm
         except ImportError as error:
             raise BackendError(
-                f'{model_dir}: vLLM is not installed ({error}): install safegen_ros[vllm] on a '
+                f'{model_dir}: vLLM is not installed ({error}): run {install("vllm")} on a '
                 'machine with a GPU, or leave out vllm:'
             ) from error
         self._vllm = vllm

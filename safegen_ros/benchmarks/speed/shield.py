@@ -19,7 +19,7 @@ from typing import Any
 from safegen_ros.benchmarks.measurement import Measurement, Notify, timed
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.decoding.shield import TextEnding, TextShield
-from safegen_ros.paths import data_path
+from safegen_ros.paths import data_path, install
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.domains import kits
@@ -48,7 +48,7 @@ def token_costs(problems: int, seed: int, notify: Notify) -> Iterator[Measuremen
     """
     shown = 'shield, a token of a model'
     if find_spec('transformers') is None or find_spec('torch') is None:
-        note = "torch is missing: run pip install 'safegen_ros[llm]'"
+        note = f'torch is missing: run {install("llm")}'
         yield Measurement(shown, None, 'us', MOST_US, at_least=False, note=note)
         return
     from safegen_ros.llm.model_folder import load_tokenizer

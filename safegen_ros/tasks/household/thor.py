@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.paths import install
 from safegen_ros.tasks.household.actions import ENDINGS, HouseholdAction, Verb
 from safegen_ros.tasks.household.backend import Observation, observe
 from safegen_ros.tasks.household.kinds import FLAGS, ObjectKind, kinds
@@ -75,9 +76,7 @@ def open_thor(**options: Any) -> ThorHousehold:
     try:
         from ai2thor.controller import Controller
     except ImportError as error:
-        raise ThorError(
-            f"AI2-THOR is not installed ({error}): pip install 'safegen_ros[thor]'"
-        ) from error
+        raise ThorError(f'AI2-THOR is not installed ({error}): run {install("thor")}') from error
     try:
         return ThorHousehold(Controller(**{'visibilityDistance': 1.5, **options}))
     except Exception as error:  # whatever a download or the start of a program raises
