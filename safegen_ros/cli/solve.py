@@ -101,7 +101,7 @@ def plan_text(
 ) -> str:
     """The plan with comments on where it comes from."""
     proof = 'proved' if found.optimal else 'not proved'
-    fewest = f', {proof} to be the fewest' if ranking is None else ''
+    fewest = f', {proof} to be the fewest' if ranking is None and found.plan.steps else ''
     expanded = f', {found.expanded:,} situations expanded' if found.expanded else ''
     lines = [
         f'; route: {found.route}',

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from rich.markup import escape
@@ -193,10 +193,7 @@ class StepRun:
         self._console.print(escape(text), highlight=False, soft_wrap=True)
 
 
-@contextmanager
-def _cell(problem: Problem, kind: str) -> Iterator[Cell]:
-    if kind == records.TWIN:
-        with simulated_cell(load_scene()) as twin:
-            yield twin
-    else:
-        yield SymbolicCell(problem)
+def _cell(problem: Problem, kind: str) -> AbstractContextManager[Cell]:
+    return (
+        simulated_cell(load_scene()) if kind == records.TWIN else nullcontext(SymbolicCell(problem))
+    )

@@ -33,8 +33,12 @@ from safegen_ros.verify.validator import Validator
 
 
 def levels_for(problem: Problem, format: str, context: PlanningContext) -> tuple[Level, ...]:
-    """The levels that a goal and the parameters of the planner name; raises as `levels_of`."""
+    """The levels that a goal and the parameters of the planner name; raises as `levels_of`.
+
+    No planner is asked where the empty plan is proved.
+    """
     values = context.values
+    limits = [values[f'simple_{each}'] for each in ('objects', 'open_goals', 'steps')]
     proposer = ModelProposer(
         problem,
         context.backend,
@@ -42,22 +46,21 @@ def levels_for(problem: Problem, format: str, context: PlanningContext) -> tuple
         context.sampling,
         Temperatures(values['temperature'], values['temperature_step'], values['temperature_max']),
         context.feedback,
-        thresholds_of(
-            problem.domain.name,
-            values['simple_objects'],
-            values['simple_open_goals'],
-            values['simple_steps'],
-        ),
+        thresholds_of(problem.domain.name, *limits),
         format,
     )
 
     def search(left_s: float, cancelled: Callable[[], bool]) -> Plan:
         return solve(problem, time_limit_s=left_s, cancelled=cancelled).plan
 
-    return levels_of(
+    levels = levels_of(
         context.strategy, proposer, search if context.may_search else None, context.max_attempts
     )
+    empty = Validator(problem).verify(Plan(()))
+    return (_GOAL_CHECK,) if empty.ok and not empty.wishes else levels
 
+
+_GOAL_CHECK = Level('goal check', 1, lambda history, deadline: (text for text in ('',)))
 
 _NO_PLAN = (
     ErrorCode.ATTEMPTS_EXHAUSTED, ErrorCode.PLANNING_TIMEOUT, ErrorCode.TASK_TOO_LARGE,
