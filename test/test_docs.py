@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,8 +144,6 @@ def test_the_commands_of_a_page_exist(page: Path) -> None:
 def test_the_examples_of_the_help_exist() -> None:
     lines = EXAMPLES.read_text(encoding='utf-8').splitlines()
     assert [(line, found) for line in lines if (found := fault(shlex.split(line), True))] == []
-    counts = Counter(line.split()[1] for line in lines)
-    assert {name for name in VERBS if counts[name] < 3} == {'down'}  # which has one option
 
 
 def test_a_command_that_does_not_exist_is_found() -> None:

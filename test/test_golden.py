@@ -109,6 +109,16 @@ def test_the_help_of_all_verbs_is_as_it_was() -> None:
     assert help_text() == (GOLDEN / 'help.txt').read_text()
 
 
+def test_every_command_has_three_examples() -> None:
+    few = [
+        words
+        for name in VERBS
+        for words, command in leaves(load_verb(name), name)
+        if (command.epilog or '').count(f'safegen {words}') < 3
+    ]
+    assert few == ['security node-key']  # which has no option
+
+
 def test_messages_are_as_they_were() -> None:
     assert message_digests() == (GOLDEN / 'messages.txt').read_text()
 
