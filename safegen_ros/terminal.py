@@ -3,14 +3,13 @@
 """The one way to a terminal: styles and the cursor are ours, text cannot steer them.
 
 Rich strips some control characters and lets terminal escapes through. `Console` writes no text with
-such characters, and after `guard` neither does `print`. `table` lays tables out.
+such characters. `table` lays tables out.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
-from typing import IO, Any, TextIO
+from typing import IO
 
 import rich.box
 import rich.console
@@ -46,34 +45,6 @@ class Console(rich.console.Console):
     @file.setter
     def file(self, new_file: IO[str]) -> None:
         self._file = new_file
-
-
-class _Guarded:
-    """A text stream for `print`; a console of rich writes to the one behind it."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self.rich_proxied_file = stream  # rich asks for this name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.rich_proxied_file, name)
-
-    def write(self, text: str) -> int:
-        """Writes a text as it may be seen."""
-        self.rich_proxied_file.write(visible(text))
-        return len(text)
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        """Writes several."""
-        for line in lines:
-            self.write(line)
-
-
-def guard() -> None:
-    """Lets `print` and every console write visible text only, from now on."""
-    for name in ('stdout', 'stderr'):
-        stream = getattr(sys, name)
-        if stream is not None and not isinstance(stream, _Guarded):
-            setattr(sys, name, _Guarded(stream))
 
 
 def table(

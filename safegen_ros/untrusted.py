@@ -5,13 +5,17 @@
 Characters that are not seen, or that turn the order of those around them, stand as their numbers
 there: terminal escapes, bidi overrides, NUL, lone surrogates. `visible` is for terminals, HTML,
 error messages and the answers of models; `hidden` finds what a message over DDS must not contain.
+After `guard` nor does `print` write others to a terminal.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any, TextIO
 
 _KEPT = '\n\t'
 _HIDDEN = frozenset({'Cc', 'Cf', 'Cs', 'Co', 'Cn', 'Zl', 'Zp'})
@@ -61,3 +65,31 @@ def hidden(text: str) -> str:
     """
     found = _HIDING.search(text)
     return f'U+{ord(found[0]):04X}' if found else ''
+
+
+class _Guarded:
+    """A text stream for `print`; a console of rich writes to the one behind it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream  # rich asks for this name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+    def write(self, text: str) -> int:
+        """Writes a text as it may be seen."""
+        self.rich_proxied_file.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Writes several."""
+        for line in lines:
+            self.write(line)
+
+
+def guard() -> None:
+    """Lets `print` and every console write visible text only, from now on."""
+    for name in ('stdout', 'stderr'):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, _Guarded):
+            setattr(sys, name, _Guarded(stream))

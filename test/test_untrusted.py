@@ -18,8 +18,8 @@ from rich.table import Table
 from safegen_ros.errors import PddlError, PlanFormatError, SafegenError
 from safegen_ros.llm.backend import Completion
 from safegen_ros.tasks.pddl3.task import Pddl3Task
-from safegen_ros.terminal import Console, guard
-from safegen_ros.untrusted import hidden, numbered, visible
+from safegen_ros.terminal import Console
+from safegen_ros.untrusted import guard, hidden, numbered, visible
 from safegen_ros.verdict import Category
 
 EVIL = [

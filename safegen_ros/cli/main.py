@@ -23,9 +23,9 @@ from safegen_ros.cli.failures import (
     print_error,
     reader_has_gone,
 )
-from safegen_ros.cli.typer_compat import LINE, plain_help, read_unions
+from safegen_ros.cli.typer_compat import LINE, import_less, plain_help, read_unions
 from safegen_ros.errors import SafegenError
-from safegen_ros.terminal import guard
+from safegen_ros.untrusted import guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +263,7 @@ def main() -> None:
     # A shell starts background jobs with SIGINT ignored, but stopping an arm must always work.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     read_unions()
+    import_less(for_help='--help' in sys.argv[1:])
     try:
         app()
     except SafegenError as error:

@@ -6,16 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from std_srvs.srv import Trigger
-
 from safegen_ros.cli.failures import print_answer
-from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.release_store import MOVING, NEW, RELEASED, ReleaseStore
 from safegen_ros.nodes.stop_socket import ANSWER_S
-from safegen_ros.ros.calls import answer_of
-from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.lifecycle import stacks_elsewhere
 from safegen_ros.ros.stack_state import (
     absolute_namespace,
     current_domain,
@@ -58,6 +52,12 @@ def _stop(place: str, silent: bool) -> tuple[Any, str]:
     """The answer of the service `stop`, None where none comes, and the stacks elsewhere."""
     if nobody_listens(current_domain()):
         return None, ''
+    from std_srvs.srv import Trigger
+
+    from safegen_ros.client import Client
+    from safegen_ros.ros.calls import answer_of
+    from safegen_ros.ros.lifecycle import stacks_elsewhere
+
     with Client(place) as client:
         # Unsigned, and by anybody; the other commands may have to be signed.
         caller: Any = client.node.create_client(Trigger, 'stop')
@@ -167,6 +167,10 @@ def _call(place: str, command: str) -> tuple[Any, str]:
     """
     if nobody_listens(current_domain()):
         return None, ''
+    from safegen_ros.client import Client
+    from safegen_ros.ros.commands import CommandClient
+    from safegen_ros.ros.lifecycle import stacks_elsewhere
+
     with Client(place) as client:
         commands = CommandClient(client.node, 'executor')
         answer_s = RESET_ANSWER_S if command == 'reset' else ANSWER_S

@@ -9,9 +9,12 @@ keeps the line breaks of a text, and prints `{name}`, `<bool>`, `<list[Path]>` a
 from __future__ import annotations
 
 import inspect
+import sys
 import types
 import typing
+from importlib import import_module
 
+import typer.core
 import typer.main
 import typer.utils
 from typer.core import TyperArgument, TyperOption
@@ -71,3 +74,27 @@ def plain_help() -> None:
     argument.display_type_rich = lambda self, *, ctx: None
     argument.display_name_raw = property(lambda self: self.metavar or self.name.upper())
     argument._usage_display_name = usage
+
+
+def import_less(for_help: bool) -> None:
+    """Has Typer 0.29 import no pydantic for words and switches, and little for its help."""
+    if not NEW:
+        return
+    core = vars(typer.core)
+    build = core['build_runtime_param']
+    as_given = types.SimpleNamespace(coerce=lambda value, param, ctx: value)
+
+    def built(told: typing.Any) -> typing.Any:
+        info = told.parameter_info
+        plain = told.annotation in (str, bool) and info.parser is None and info.envvar is None
+        return as_given if plain else build(told)
+
+    core['build_runtime_param'] = built
+    if for_help:
+        kinds = {'rich.markdown': 'Markdown', 'rich.traceback': 'Traceback'}
+        for name, kind in kinds.items():
+            sys.modules[name] = types.ModuleType(name)
+            setattr(sys.modules[name], kind, object)
+        import_module('typer.rich_utils')
+        for name in kinds:
+            del sys.modules[name]

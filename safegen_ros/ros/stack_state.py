@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -166,16 +167,10 @@ def current_domain(environ: dict[str, str] | None = None) -> int:
 
 def absolute_namespace(text: str) -> str:
     """The namespace of the option; raises `SafegenError` where it is not a ROS name."""
-    from rclpy.exceptions import InvalidNamespaceException
-    from rclpy.validate_namespace import validate_namespace
-
     namespace = '/' + text.strip('/')
-    try:
-        validate_namespace(namespace)
-    except InvalidNamespaceException as error:
-        raise SafegenError(
-            f'--namespace {text!r} is not a ROS name: give one such as lab/arm1'
-        ) from error
+    # As `rclpy.validate_namespace` has it, which takes 0.1 s to import.
+    if not re.fullmatch('/|(/[A-Za-z_][A-Za-z_0-9]*)+', namespace):
+        raise SafegenError(f'--namespace {text!r} is not a ROS name: give one such as lab/arm1')
     return namespace
 
 

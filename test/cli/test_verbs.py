@@ -167,18 +167,38 @@ def test_the_help_of_a_verb_begins_as_the_list_of_verbs_says(name: str) -> None:
     assert (load_verb(name).help or '').split('\n\n')[0] == VERBS[name].help
 
 
-def test_the_list_of_verbs_imports_none_of_them() -> None:
+HEAVY = {'markdown_it', 'numpy', 'pydantic', 'rclpy', 'yaml'}
+
+
+def _imported(*words: str) -> tuple[str, set[str]]:
+    """What a command prints, and the modules that it has imported."""
     look = (
-        'import sys; from safegen_ros.cli.main import app; app(["--help"], standalone_mode=False); '
-        'print(*sorted({name for name in sys.modules if name.startswith("safegen_ros.")} | '
-        '{"numpy", "rclpy", "yaml"} & set(sys.modules)), file=sys.stderr)'
+        'import atexit, sys; from safegen_ros.cli.main import main; sys.argv[0] = "safegen"; '
+        'atexit.register(lambda: print(*sys.modules, file=sys.stderr)); main()'
     )
-    command = [sys.executable, '-c', look]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    ours = {f'safegen_ros.{name}' for name in ('errors', 'terminal', 'untrusted', 'cli')}
+    command = [sys.executable, '-c', look, *words]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout, set(done.stderr.split())
+
+
+def test_the_list_of_verbs_imports_none_of_them() -> None:
+    out, modules = _imported('--help')
+    ours = {f'safegen_ros.{name}' for name in ('errors', 'untrusted', 'cli')}
     ours |= {f'safegen_ros.cli.{name}' for name in ('main', 'failures', 'typer_compat')}
-    assert set(done.stderr.split()) == ours
-    assert all(f' {name} ' in done.stdout for name in VERBS)
+    assert {name for name in modules if name.startswith('safegen_ros.')} == ours
+    assert not modules & HEAVY
+    assert all(f' {name} ' in out for name in VERBS)
+
+
+def test_a_stop_imports_no_ros(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ('RELEASE', 'RUNTIME', 'STATE'):
+        monkeypatch.setenv(f'SAFEGEN_{name}_DIR', str(tmp_path))
+    monkeypatch.setenv('ROS_DOMAIN_ID', '229')
+    _, modules = _imported('stop')
+    assert 'safegen_ros.nodes.stop_socket' in modules
+    assert not modules & {*HEAVY - {'yaml'}, 'rich'}
 
 
 @pytest.mark.parametrize(
