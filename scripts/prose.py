@@ -90,7 +90,7 @@ def read(page: Path) -> str:
     found = ['']
     for line in text.splitlines():
         if not line.startswith('│'):
-            words = '' if line.startswith(('$', ' Usage', '╭', '╰')) else line.strip()
+            words = '' if line.startswith(('$', ' Usage', ' safegen ', '╭', '╰')) else line.strip()
             found += [''] if not words or re.match(r' {3}\w', line) else []  # name:=default
         else:
             first, *_, words = columns = re.split(r'\s{2,}', line.strip('│').rstrip())
