@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.cli.progress import stages
 from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -329,12 +331,15 @@ def _keep(
 
 
 def _video(folder: Path, scene: Scene, console: Console) -> ArtefactRecord:
+    if not console.is_terminal:
+        console.print('writing the film, which takes up to a minute without a GPU')
     try:
         # Imported here: MuJoCo's start would compete with that of the nodes.
         from safegen_ros.record.video import try_video
 
-        with console.status('rendering the video'):
-            video = try_video(folder / 'run.mcap', folder / 'twin.mp4', scene)
+        files = folder / 'run.mcap', folder / 'twin.mp4'
+        with stages(console, 10.0) as notify:
+            video = try_video(*files, scene, partial(notify, 'pictures of the film'))
     except KeyboardInterrupt:
         video = ArtefactRecord('video', '', 'interrupted')
     if not video.file:

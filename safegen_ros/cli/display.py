@@ -42,13 +42,16 @@ _BUSY = {
 }
 """What goes on in a phase of planning, of which the record says nothing."""
 
+QUIET_S = 1.0
+"""How long a log may be silent about the current work [s]."""
+
 _BAR = 40  # the longest plan with a bar of a block for each step
 
 
 class RunDisplay(Closing):
     """Shows the events of a run as lines, with one live line for the current work.
 
-    Without a terminal the live line is left out, so that a log holds only what happened.
+    Without a terminal only work that goes on for `QUIET_S` gets a line.
     """
 
     def __init__(self, console: Console) -> None:
@@ -56,6 +59,7 @@ class RunDisplay(Closing):
         self._lock = threading.Lock()
         self._executing = False
         self._live = Live(console=console, refresh_per_second=10, transient=True)
+        self._waits = threading.Timer(0.0, lambda: None)
 
     def __enter__(self) -> RunDisplay:
         if self._console.is_terminal:
@@ -130,10 +134,16 @@ class RunDisplay(Closing):
     def close(self) -> None:
         """Takes the live line away for good, also where the terminal is needed for a question."""
         self._live.stop()
+        self._waits.cancel()
 
     def busy(self, text: str) -> None:
         """Sets the live line."""
         self._live.update(Spinner('dots', text=f' {text}', style='cyan'))
+        if not self._console.is_terminal:
+            self._waits.cancel()
+            self._waits = threading.Timer(QUIET_S, self.line, (f'  … {text}',))
+            self._waits.daemon = True
+            self._waits.start()
 
     def line(self, text: str) -> None:
         """Prints one line that stays."""

@@ -27,11 +27,13 @@ LINE_EVERY_S = 30.0
 
 
 @contextmanager
-def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+def stages(
+    console: Console, every_s: float = LINE_EVERY_S
+) -> Iterator[Callable[[str, int, int], None]]:
     """News of a stage: how much of it is done, and of how much.
 
     A terminal gets bars that leave nothing behind. Without one, the log of a run of hours still
-    shows that it goes on: a line for each stage once in `LINE_EVERY_S`.
+    shows that it goes on: a line for each stage once in `every_s`.
     """
     if not console.is_terminal:
         printed: dict[str, float] = {}
@@ -39,7 +41,7 @@ def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
         def line(stage: str, done: int, total: int) -> None:
             now = time.monotonic()
             # The first word about a stage only starts its clock: what is short needs no line.
-            if now - printed.setdefault(stage, now) >= LINE_EVERY_S:
+            if now - printed.setdefault(stage, now) >= every_s:
                 printed[stage] = now
                 console.print(f'{stage}: {done} of {total}', highlight=False, soft_wrap=True)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,6 +32,9 @@ MAX_LENGTH_S = 12.0  # of the motion
 _CARD_S = 1.5  # of each attempt before the motion, and of the end
 _MOST_CARDS = 4  # the last attempts
 TOPICS = ('joint_states', 'world_state', 'attempts', 'progress')  # last parts of their names
+
+
+Drawn = Callable[[int, int], None]
 
 
 class VideoError(SafegenError):
@@ -250,12 +253,15 @@ def _stream(container: Any, frame: Frame, rate: int) -> Any:
     return stream
 
 
-def render_video(recording: Path, target: Path, scene: Scene) -> Video:
+def render_video(
+    recording: Path, target: Path, scene: Scene, drawn: Drawn = lambda done, total: None
+) -> Video:
     """Make the video of a recording: each attempt, the motion, and the end for a moment.
 
     Args:
         recording: MCAP file with `joint_states` and `world_state`.
         target: MP4 file to write.
+        drawn: called with the number of pictures that are drawn, and of all.
 
     Raises:
         VideoError: it holds no samples, or cannot be encoded.
@@ -273,17 +279,18 @@ def render_video(recording: Path, target: Path, scene: Scene) -> Video:
     chosen += [*moving, *[moving[-1]] * still]
     partial = target.with_name('.' + target.name)
     try:
-        count = write_mp4(_pictures(scene, chosen), partial)
+        count = write_mp4(_pictures(scene, chosen, drawn), partial)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
     return Video(target, count, count / FRAME_RATE, factor)
 
 
-def _pictures(scene: Scene, samples: Sequence[VideoSample]) -> Iterator[Frame]:
+def _pictures(scene: Scene, samples: Sequence[VideoSample], drawn: Drawn) -> Iterator[Frame]:
     last, picture = None, None
     with Renderer(scene, samples[-1].poses) as renderer:
-        for sample in samples:
+        for number, sample in enumerate(samples):
+            drawn(number, len(samples))
             if sample is not last or picture is None:
                 last = sample
                 picture = renderer.frame(
@@ -292,10 +299,12 @@ def _pictures(scene: Scene, samples: Sequence[VideoSample]) -> Iterator[Frame]:
             yield picture
 
 
-def try_video(recording: Path, target: Path, scene: Scene) -> ArtefactRecord:
+def try_video(
+    recording: Path, target: Path, scene: Scene, drawn: Drawn = lambda done, total: None
+) -> ArtefactRecord:
     """As `render_video`; of a video that cannot be made the record says why."""
     try:
-        video = render_video(recording, target, scene)
+        video = render_video(recording, target, scene, drawn)
     except (SafegenError, OSError) as error:
         return ArtefactRecord('video', '', str(error))
     note = f'{video.length_s:.1f} s, {video.frames} pictures, speed {video.speed:.2g}'

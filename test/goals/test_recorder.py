@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 
 from safegen_msgs import msg
 from safegen_msgs.action import RunTask
+from safegen_ros.cli import display
 from safegen_ros.cli.demo import kept_run, result_of
 from safegen_ros.cli.display import RunDisplay
 from safegen_ros.client import Options
@@ -396,10 +397,19 @@ def test_a_goal_that_cannot_be_cancelled_is_said_to_be_so(self_cancelling: bool)
 
 def test_the_live_line_is_of_what_goes_on_and_leaves_nothing_on_the_screen() -> None:
     screen = io.StringIO()
-    with RunDisplay(Console(file=screen, width=200)) as display:
-        display.planning(msg.PlanningProgress(phase='generating', attempt_number=3))
-        display.planning(msg.PlanningProgress(phase='judged'))
+    with RunDisplay(Console(file=screen, width=200)) as shown:
+        shown.planning(msg.PlanningProgress(phase='generating', attempt_number=3))
+        shown.planning(msg.PlanningProgress(phase='judged'))
     assert screen.getvalue().strip() == ''
+
+
+def test_a_log_says_what_is_awaited_where_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, 'QUIET_S', 0.01)
+    screen = io.StringIO()
+    with RunDisplay(Console(file=screen, width=200)) as shown:
+        shown.planning(msg.PlanningProgress(phase='generating', attempt_number=3, source='model'))
+        shown._waits.join()
+    assert screen.getvalue() == '  … attempt 3: the model is writing (model)\n'
 
 
 def test_the_screen_tells_a_run_by_its_events_once_they_are_on_the_disk(
