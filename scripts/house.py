@@ -8,8 +8,8 @@ prints the same for machines; `--run` also counts the files that a run enters, b
 which takes a minute. The exit status is 1 where a figure is above its limit.
 test/test_house.py asserts the limits.
 
-The figures come from the syntax trees of the sources. Imports below `TYPE_CHECKING` do not count,
-imports in functions do; a module that is imported by its name in a string is not seen.
+The figures come from the syntax trees of the sources. Imports below `TYPE_CHECKING` and in
+functions count; a module that is imported by its name in a string is not seen.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Source:
         text = path.read_text(encoding='utf-8')
         self.lines = text.count('\n')
         self.tree = ast.parse(text, str(path))
-        self.nodes = list(_at_run_time(self.tree))
+        self.nodes = list(ast.walk(self.tree))
         self.code = list(_code(text, self.tree))
         self.imported: set[str] = set()
         self.bound: dict[str, str] = {}
@@ -121,18 +121,6 @@ class Source:
         if isinstance(node, ast.Attribute) and (owner := self.resolve(node.value)):
             return f'{owner}.{node.attr}'
         return ''
-
-
-def _at_run_time(tree: ast.Module) -> Iterator[ast.AST]:
-    """All nodes of a module, without the bodies of `if TYPE_CHECKING`."""
-    left: list[ast.AST] = [tree]
-    while left:
-        node = left.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith('TYPE_CHECKING'):
-            left += node.orelse
-        else:
-            yield node
-            left += ast.iter_child_nodes(node)
 
 
 def _code(text: str, tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -27,8 +27,8 @@ from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Move, State, robot_name
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import take_step
 
 STEPS_PER_TICK = 5

@@ -16,7 +16,7 @@ from safegen_ros.robot.pose import Pose
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.atoms import atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.model import object_name, robot_name
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
 
 Seen = Callable[[float, Mapping[str, float], Mapping[str, Pose]], Any]

@@ -19,7 +19,7 @@ from safegen_ros.robot.arms.family import NEIGHBOURS, ArmFamily
 from safegen_ros.robot.arms.model import Segment
 from safegen_ros.robot.description.mjcf import COLOURS, add, numbers
 from safegen_ros.tasks.boxnet.geometry import UNIT
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 
 TIMESTEP = 0.002
 CAMERA = 'operator'
@@ -51,7 +51,7 @@ def hold(robot: int, index: int) -> str:
     return f'hold{robot}:{index}'
 
 
-def build(task: SpatialTask, gap: float) -> str:
+def build(task: SpatialMap, gap: float) -> str:
     """The MJCF document of a task; contacts are listed from `gap` [m] on."""
     family = task.family
     root = ET.fromstring(_WORLD.read_bytes())  # noqa: S314 - a file of ours
@@ -73,7 +73,7 @@ def build(task: SpatialTask, gap: float) -> str:
     return ET.tostring(root, encoding='unicode')
 
 
-def _table(world: ET.Element, task: SpatialTask) -> None:
+def _table(world: ET.Element, task: SpatialMap) -> None:
     side = task.family.cell
     width, height = (cells * side for cells in task.size)
     middle = (width / 2, height / 2, 0.0)
@@ -122,7 +122,7 @@ def _hull(body: ET.Element, hull: tuple[Segment, ...], name: str, mass: float, r
         shape.set('mass', str(mass / len(hull)))
 
 
-def _rules(root: ET.Element, task: SpatialTask) -> None:
+def _rules(root: ET.Element, task: SpatialMap) -> None:
     contact, equality, actuator = (add(root, tag) for tag in ('contact', 'equality', 'actuator'))
     arm = task.family.arm
     for robot in range(len(task.bases)):

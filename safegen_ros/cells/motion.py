@@ -26,7 +26,7 @@ from safegen_ros.tasks.boxnet.geometry import meeting_text
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
 from safegen_ros.tasks.boxnet.spatial.depth import exactly
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC, Kinematic
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 from safegen_ros.tasks.boxnet.verifier import objects_meet
 
 MOST_LOOKS = 4000
@@ -321,7 +321,7 @@ class Physics(Kinematic):
         """Steps for which another way than the swing was found."""
         self._motion: MotionPlanner | None = None
 
-    def together(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+    def together(self, task: SpatialMap, state: State, step: Sequence[Move]) -> Fault | None:
         """What collides in a step whose moves can each be made."""
         motion = self._motion_of(task)
         joints = motion.world.postures(state)
@@ -332,21 +332,21 @@ class Physics(Kinematic):
         self.planned += found.kind == PLANNED
         return objects_meet(task, state, step)
 
-    def touches(self, task: SpatialTask, state: State) -> bool:
+    def touches(self, task: SpatialMap, state: State) -> bool:
         """Whether something touches in a state in which nothing moves."""
         motion = self._motion_of(task)
         motion.world.place(motion.world.postures(state), state)
         asked = errand(motion.world, state, ())
         return motion.world.touches(asked.own, {}, motion.clearance) is not None
 
-    def _motion_of(self, task: SpatialTask) -> MotionPlanner:
+    def _motion_of(self, task: SpatialMap) -> MotionPlanner:
         if self._motion is None or self._motion.world.task != task:
             clearance = task.family.clearance / 2
             self._motion = MotionPlanner(CollisionWorld(task, clearance), clearance, self.seed)
         return self._motion
 
 
-def fault_of(task: SpatialTask, touch: Touch, more: str = '') -> Fault:
+def fault_of(task: SpatialMap, touch: Touch, more: str = '') -> Fault:
     """The words for two things that touch."""
     robots = len(task.bases)
     x, y, z = touch.place

@@ -20,8 +20,8 @@ from safegen_ros.sync import Closing
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import State, Step, object_name
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import Judged
 
 FRAME_RATE = 25

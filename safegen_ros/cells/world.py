@@ -17,7 +17,7 @@ from safegen_ros.robot.arms.family import JOINTS, Floats
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.spatial.kinematic import PARTS
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 
 _TABLE = -1
 
@@ -61,7 +61,7 @@ class Touch:
 class CollisionWorld:
     """A compiled task, in which things touch that are nearer than `gap` [m]."""
 
-    def __init__(self, task: SpatialTask, gap: float) -> None:
+    def __init__(self, task: SpatialMap, gap: float) -> None:
         self.task = task
         self.model: Any = mujoco.MjModel.from_xml_string(mjcf.build(task, gap))
         self.data: Any = mujoco.MjData(self.model)

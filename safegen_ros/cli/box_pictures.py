@@ -20,7 +20,7 @@ from safegen_ros.tasks.boxnet.atoms import moves
 from safegen_ros.tasks.boxnet.goal import BoxnetGoal, read_goal
 from safegen_ros.tasks.boxnet.model import Task
 from safegen_ros.tasks.boxnet.reader import is_spatial
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import Judged, judge
 
 _JOINTS_PER_ARM = 6

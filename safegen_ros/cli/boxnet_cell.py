@@ -36,7 +36,7 @@ def with_depth(task: Task, depth: str) -> Task:
         raise typer.BadParameter(f'{depth!r} is not one of {" ".join(DEPTHS)}')
     if not is_spatial(task):
         return task
-    return replace(task, depth=_rules(depth))
+    return replace(task, rules=_rules(depth))
 
 
 def _rules(depth: str) -> StepRules:

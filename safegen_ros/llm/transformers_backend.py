@@ -1,100 +1,167 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Serves any causal language model from a local folder with `transformers`.
-
-The same code serves the small model of this package and a Qwen3 or Llama checkpoint. Nothing is
-ever fetched: the folder must be complete. torch and transformers are imported when a model is
-loaded, not when this module is.
-"""
+"""A model in this process that is held to a shield or to an automaton, token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from safegen_ros.errors import BackendError
-from safegen_ros.llm.backend import (
-    Backend,
-    CallClock,
-    Cancelled,
-    Completion,
-    Message,
-    Sampling,
-    Unsupported,
-    never,
-)
-from safegen_ros.llm.decoding.constrained import ConstrainedWriter, TransformersGuide
-from safegen_ros.llm.decoding.guide import PlanSyntax
-from safegen_ros.llm.decoding.logits_processors import Likelihood, NotAgain
-from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
-from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
-from safegen_ros.llm.model_folder import (
-    chat_prompt,
-    check_folder,
-    chosen_device,
-    four_bits,
-    load_model,
-    load_tokenizer,
-    quick_start,
-)
-from safegen_ros.llm.token_watch import TokenReader, TokenWatch
-from safegen_ros.sync import Places
+from safegen_ros.llm.backend import CallClock, Cancelled, Message, Sampling, never
+from safegen_ros.llm.decoding.beam import StepBeam
+from safegen_ros.llm.decoding.guide import BeamResult, PlanSyntax, WordAutomaton
+from safegen_ros.llm.decoding.logits_processors import ShieldProcessor, WordMask
+from safegen_ros.llm.decoding.shield import TextShield
+from safegen_ros.llm.decoding.token_tree import ROOT
+from safegen_ros.llm.local_model import LocalModel
+from safegen_ros.pddl.plan import Plan
 from safegen_ros.verify.admissible import Shield
 
-if TYPE_CHECKING:
-    import torch
 
-SMALL = 50_000_000
-"""Below this many parameters one CPU thread answers sooner than several that wait for another."""
+class TransformersGuide:
+    """A `Guide` for one problem and a model in this process.
 
-
-class TransformersBackend(Backend):
-    """One loaded model; it answers one call at a time, others wait their turn.
-
-    Args:
-        model_dir: folder with configuration, tokenizer and safetensors.
-        device: `cpu`, `cuda` or `auto` (a GPU when there is one).
-        four_bit: whether the weights are loaded in 4 bits (NF4), which needs a GPU and the
-            bitsandbytes package.
-
-    Attributes:
-        context: longest sequence [tokens].
-        ends: the tokens that end an answer.
-        model: the model of `transformers`; to be called in a `turn` only.
+    It caches computations for the prompt and the situations of the problem, so that several
+    searches are cheap. Drop it with the problem.
 
     Raises:
-        BackendError: the folder or a file is missing, the weights do not fit the configuration,
-            the tokenizer has no chat template, or 4 bits cannot be had.
+        BackendError: the prompt has words that the tokenizer does not know.
     """
 
-    def __init__(self, model_dir: str | Path, device: str = 'auto', four_bit: bool = False) -> None:
-        self.model_dir = Path(model_dir)
-        check_folder(self.model_dir)
-        with quick_start():
-            import torch
+    def __init__(
+        self,
+        backend: LocalModel,
+        messages: Sequence[Message],
+        shield: Shield,
+        syntax: PlanSyntax,
+    ) -> None:
+        self._backend = backend
+        self._prompt = backend.prompt(messages)
+        self._shield = shield
+        self._syntax = syntax
 
-            self._torch = torch
-            self.device = chosen_device(torch, device)
-            self.tokenizer = load_tokenizer(self.model_dir)
-            more = four_bits(torch, self.device) if four_bit else {}
-            model = load_model(self.model_dir, more)
-            # Weights in 4 bits are put in their place while they are loaded.
-            self.model = (model if four_bit else model.to(self.device)).eval()
-        self.parameters = int(self.model.num_parameters())
-        if self.device == 'cpu' and self.parameters < SMALL:
-            torch.set_num_threads(1)
-        limit = getattr(self.model.config, 'max_position_embeddings', None)
-        self.context = int(limit) if limit else 1 << 20
-        configured = self.model.generation_config.eos_token_id
-        ends = configured if isinstance(configured, list) else [configured]
-        # Found out once: a call may still ask for them when the model is closed.
-        self.ends = frozenset(int(i) for i in (*ends, self.tokenizer.eos_token_id) if i is not None)
-        self._turns = Places(1)
+    def shielded(self, sampling: Sampling, cancelled: Cancelled = never) -> Plan:
+        """A plan of admissible steps only; see `Guide.shielded`."""
+        processor = ShieldProcessor(self._text)
+        ids = self._backend.write(self._prompt, sampling, cancelled, logits_processor=[processor])
+        return self._text.read(ids)[0]
+
+    def completed(self, kept: Plan, sampling: Sampling, cancelled: Cancelled = never) -> str:
+        """An answer that begins with given steps; see `Guide.completed`."""
+        begun = self._backend.tokens(self._syntax.plan(kept))
+        ids = self._backend.write([*self._prompt, *begun], sampling, cancelled, min_new_tokens=1)
+        return self._backend.text([*begun, *ids])
+
+    def beam(
+        self,
+        width: int,
+        time_limit_s: float,
+        cancelled: Cancelled = never,
+        *,
+        backtrack: bool = False,
+    ) -> BeamResult:
+        """A search over admissible steps; see `Guide.beam`."""
+        clock = CallClock(str(self._backend.model_dir), Sampling(), cancelled)
+        clock.check()
+        with self._backend.turn(clock):
+            left_s = time_limit_s - clock.seconds
+            return self._beam.search(width, left_s, cancelled, backtrack=backtrack)
+
+    @cached_property
+    def _text(self) -> TextShield:
+        backend = self._backend
+        return TextShield(self._shield, self._syntax, backend.trie, backend.ends)
+
+    @cached_property
+    def _beam(self) -> StepBeam:
+        backend = self._backend
+        return StepBeam(
+            backend.model,
+            backend.tokenizer,
+            self._prompt,
+            self._shield,
+            self._syntax,
+            backend.ends,
+            context=backend.context,
+            tree=backend.tree,
+        )
+
+
+class ConstrainedWriter:
+    """A model whose tokens are words, and that writes no others than it may."""
+
+    def __init__(self, backend: LocalModel) -> None:
+        self._backend = backend
+        self._ids: dict[str, int | None] = {}
+
+    def write(
+        self,
+        messages: Sequence[Message],
+        text: WordAutomaton,
+        sampling: Sampling,
+        cancelled: Cancelled = never,
+    ) -> str:
+        """See `WordWriter.write`."""
+        backend = self._backend
+        prompt = backend.prompt(messages)
+        mask = WordMask(text, self.id, sorted(backend.ends), len(prompt))
+        ids = backend.write(prompt, sampling, cancelled, logits_processor=[mask])
+        return backend.text([token for token in ids if token not in backend.ends])
+
+    def scores(
+        self,
+        messages: Sequence[Message],
+        written: Sequence[str],
+        choices: Sequence[Sequence[str]],
+        cancelled: Cancelled = never,
+    ) -> tuple[list[float], float]:
+        """See `WordWriter.scores`."""
+        import torch
+
+        backend = self._backend
+        known = [self._row(words) for words in (written, *choices)]
+        text = [*backend.prompt(messages), *(known[0] or ())]
+        longest = max((len(row) for row in known[1:] if row), default=0)
+        clock = CallClock(str(backend.model_dir), Sampling(), cancelled)
+        clock.check()
+        if len(text) + longest >= backend.context:
+            return [float('-inf')] * len(choices), float('-inf')
+        with backend.turn(clock), torch.inference_mode():
+            tree = backend.tree(backend.model, text)
+            end = max(tree.logprobs([ROOT] * len(backend.ends), sorted(backend.ends)))
+            nodes: dict[tuple[int, ...], int] = {(): ROOT}
+            parents, tokens = list[int](), list[int]()
+            for row in known[1:]:
+                for size in range(1, len(row or ())):  # what stands behind the last is not asked
+                    path = tuple(row or ())[:size]
+                    if path not in nodes:
+                        nodes[path] = len(tree) + len(tokens)
+                        parents.append(nodes[path[:-1]])
+                        tokens.append(path[-1])
+            if tokens:
+                tree.grow(parents, tokens)
+            rows = [row or () for row in known[1:]]
+            before = [nodes[row[:at]] for row in rows for at in range(len(row))]
+            values = iter(tree.logprobs(before, [token for row in rows for token in row]))
+            found = [sum(next(values) for _ in row) if row else float('-inf') for row in rows]
+        return found, end
+
+    def id(self, word: str) -> int | None:
+        """The token of a word; None where the model has none."""
+        if word not in self._ids:
+            ids = self._backend.tokens(word)
+            unknown = self._backend.tokenizer.unk_token_id
+            self._ids[word] = ids[0] if len(ids) == 1 and ids[0] != unknown else None
+        return self._ids[word]
+
+    def _row(self, words: Sequence[str]) -> tuple[int, ...] | None:
+        found = [self.id(word) for word in words]
+        row = tuple(each for each in found if each is not None)
+        return row if len(row) == len(found) else None
+
+
+class TransformersBackend(LocalModel):
+    """A `LocalModel` that can be held to what it may write."""
 
     def guide(
         self, messages: Sequence[Message], shield: Shield, syntax: PlanSyntax
@@ -105,193 +172,3 @@ class TransformersBackend(Backend):
     def writer(self) -> ConstrainedWriter:
         """What writes texts whose every word an automaton allows; see `TokenBackend.writer`."""
         return ConstrainedWriter(self)
-
-    def close(self) -> None:
-        """Lets go of the weights."""
-        self.model = None
-
-    @cached_property
-    def trie(self) -> TokenTrie:
-        """What the tokens stand for, found out once."""
-        return token_trie(self.tokenizer)
-
-    @cached_property
-    def tree(self) -> type[TokenTree]:
-        """How the model is asked about continuations, found out once; only in its turn."""
-        return tree_class(self.model, self.context)
-
-    def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens that ask for the answer to a conversation.
-
-        Raises:
-            BackendError: there are words that the tokenizer does not know.
-        """
-        text = chat_prompt(self.tokenizer, self.model_dir, messages, tokenize=False)
-        row = self.tokens(text)
-        unknown = self.tokenizer.unk_token_id
-        if unknown is not None and unknown in row:
-            raise BackendError(
-                f'{self.model_dir}: the prompt has words that this model does not know, as it was '
-                'trained on other prompts: name a chat model, or a model that was made for such '
-                'tasks (its safegen.json names their prompt_style)'
-            )
-        return row
-
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, without marks of its beginning or end."""
-        found: list[int] = self.tokenizer(text, add_special_tokens=False)['input_ids']
-        return found
-
-    def text(self, ids: Sequence[int]) -> str:
-        """What tokens say, without marks."""
-        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
-
-    def write(
-        self,
-        prompt: Sequence[int],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        **settings: Any,
-    ) -> list[int]:
-        """The tokens that the model writes behind others, that of the end included.
-
-        Stop strings play no part; `settings` are more of them for `generate` of `transformers`.
-
-        Raises:
-            BackendError: the model cannot answer, or not within the time limit.
-            Unsupported: there is no room in its context.
-            Canceled: soon after `cancelled()` turned true.
-        """
-        clock = CallClock(str(self.model_dir), sampling, cancelled)
-        clock.check()
-        watch = TokenWatch(clock, [], None)
-        with closing(self._rows([prompt], sampling, clock, watch, settings)) as rows:
-            return next(rows)[1]
-
-    def _answers(
-        self,
-        conversations: Sequence[Sequence[Message]],
-        sampling: Sampling,
-        cancelled: Cancelled,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Generator[tuple[int, Completion], None, None]:
-        clock = CallClock(str(self.model_dir), sampling, cancelled)
-        clock.check()
-        if not conversations:
-            return
-        prompts = [self.prompt(messages) for messages in conversations]
-        readers = []
-        if sampling.stop or on_text is not None:
-            readers = [TokenReader(self.text, self.ends, sampling.stop) for _ in conversations]
-        watch = TokenWatch(clock, readers, on_text)
-        more: dict[str, Any] = {}
-        if sampling.refused:
-            rule = NotAgain(sampling.refused, self.trie, self.text, sorted(self.ends))
-            more = {'logits_processor': [rule]}
-        with closing(self._rows(prompts, sampling, clock, watch, more)) as rows:
-            for place, row, likely in rows:
-                prompt = len(prompts[place])
-                found = self._completion(row, prompt, clock.seconds, watch, place)
-                yield place, replace(found, probability=None if watch.stopped(place) else likely)
-
-    def _rows(
-        self,
-        prompts: Sequence[Sequence[int]],
-        sampling: Sampling,
-        clock: CallClock,
-        watch: TokenWatch,
-        more: dict[str, Any],
-    ) -> Generator[tuple[int, list[int], float], None, None]:
-        """The tokens that the model writes behind each prompt, as they come.
-
-        Tokens behind that of the end mean nothing. Before them stands the place of the prompt,
-        behind them how likely the model finds them.
-        """
-        ids, mask = self._padded(prompts)
-        settings = self._settings(sampling, self._room(ids.shape[1]))
-        likelihood = Likelihood(self.ends)
-        processors = [likelihood, *more.get('logits_processor', ())]
-        settings.update(more, stopping_criteria=[watch], logits_processor=processors)
-        with self.turn(clock):
-            self._torch.manual_seed(sampling.seed)
-            with self._torch.inference_mode():
-                output = self.model.generate(input_ids=ids, attention_mask=mask, **settings)
-        watch.check()
-        likely = likelihood.found(output)
-        yield from zip(count(), output[:, ids.shape[1] :].tolist(), likely)
-
-    def _room(self, width: int) -> int:
-        """How many tokens can stand behind as many; raises `Unsupported` where none can."""
-        room = self.context - width
-        if room < 1:
-            raise Unsupported(
-                f'{self.model_dir}: the prompt has {width} tokens, the context is '
-                f'{self.context}: use a smaller task or a model with a longer context'
-            )
-        return room
-
-    @contextmanager
-    def turn(self, clock: CallClock) -> Iterator[None]:
-        """One call of the model at a time: the random numbers of torch belong to the process.
-
-        Raises:
-            BackendError: the turn did not come in time, or the model failed in it.
-            Canceled: before it came.
-        """
-        with self._turns.place(clock.check):
-            try:
-                yield
-            except (RuntimeError, ValueError, IndexError) as error:
-                raise BackendError(f'{self.model_dir}: the model failed: {error}') from error
-
-    def _settings(self, sampling: Sampling, room: int) -> dict[str, Any]:
-        sample = sampling.temperature > 0
-        chosen: dict[str, Any] = {
-            'do_sample': sample,
-            'max_new_tokens': min(sampling.max_new_tokens, room),
-            'pad_token_id': self._pad,
-            'eos_token_id': sorted(self.ends),
-            # A folder that training has written may say no, and every token would cost all before.
-            'use_cache': True,
-            **self._cache(),
-        }
-        # `None` keeps values of the model's own generation_config out of greedy decoding.
-        chosen['temperature'] = sampling.temperature if sample else None
-        chosen['top_p'] = sampling.top_p if sample else None
-        chosen['top_k'] = 0 if sample else None
-        return chosen
-
-    def _cache(self) -> dict[str, Any]:
-        """The cache for one call of `generate`, where the model takes ours."""
-        from safegen_ros.llm.decoding.preallocated_cache import preallocated_cache
-
-        cache = preallocated_cache(self.model)
-        return {} if cache is None else {'past_key_values': cache}
-
-    @property
-    def _pad(self) -> int:
-        pad = self.tokenizer.pad_token_id
-        return int(pad) if pad is not None else min(self.ends)
-
-    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        width = max(map(len, rows))
-        ids = [[self._pad] * (width - len(row)) + [*row] for row in rows]
-        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
-        make = self._torch.tensor
-        return make(ids, device=self.device), make(mask, device=self.device)
-
-    def _completion(
-        self, row: list[int], prompt: int, seconds: float, watch: TokenWatch, place: int
-    ) -> Completion:
-        end = next((i for i, token in enumerate(row) if token in self.ends), None)
-        kept = row if end is None else row[:end]
-        tokens, stopped = len(kept) + (end is not None), end is not None
-        if watch.readers:
-            reader = watch.readers[place]
-            text = watch.finish(place)
-            if reader.stopped:
-                tokens, stopped = reader.tokens, True
-        else:
-            text = self.text(kept)
-        finish, first_s = 'stop' if stopped else 'length', watch.first_s
-        return Completion(text, prompt, tokens, seconds, finish, first_s)

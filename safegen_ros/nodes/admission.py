@@ -8,18 +8,15 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rclpy.action.server import ServerGoalHandle
 from rclpy.service import Service
 from std_srvs.srv import Trigger
 
 from safegen_msgs import msg
-from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import (
-    APPROVAL_S,
     Authority,
     Command,
     Operator,
@@ -28,12 +25,6 @@ from safegen_ros.keys.authority import (
 )
 from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.node_parameters import OPERATORS_FILE
-from safegen_ros.nodes.approval import (
-    approval_command,
-    approval_record,
-    plan_digest,
-    plan_looked_at,
-)
 from safegen_ros.paths import data_path
 from safegen_ros.record.run import TWIN
 from safegen_ros.ros import conversions
@@ -43,9 +34,6 @@ from safegen_ros.ros.commands import SERVICE, goal_command, signature_from_msg, 
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.tasks.site import Bound, Site, bind, refused
 from safegen_ros.tasks.task import ActionTask, TaskMonitor
-
-if TYPE_CHECKING:
-    from safegen_ros.nodes.base import SafegenNode
 
 _MAX_ARGUMENT = 10_000  # characters
 
@@ -270,42 +258,6 @@ class BoundTasks:
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return found
-
-
-class ExecutionGate:
-    """Whether a goal of `execute_plan` is from one who may send it, and approved if need be."""
-
-    def __init__(self, node: SafegenNode) -> None:
-        self._node = node
-
-    def check(self, goal_handle: ServerGoalHandle[ExecutePlan.Goal, Any, Any]) -> None:
-        """Raises `SafegenError` (`NOT_AUTHORIZED`, `SITE_REFUSED` or `APPROVAL_REFUSED`)."""
-        node, goal = self._node, goal_handle.request
-        node.commands.sender_of('execute_plan', goal_handle)
-        if node.site.approve_always and goal.plan.steps:
-            self._check_approval(goal_handle)
-
-    def _check_approval(self, goal_handle: ServerGoalHandle[ExecutePlan.Goal, Any, Any]) -> None:
-        goal, node = goal_handle.request, self._node
-        approval = goal.approval
-        digest = plan_digest(goal.task, goal.plan, approval.request, node.site.digest)
-        if approval.digest != digest or not approval.by:
-            raise SafegenError(
-                'the site wants every plan approved, and this one is not: send the goal to '
-                'run_task, which asks an operator',
-                ErrorCode.APPROVAL_REFUSED,
-            )
-        if node.commands.required:
-            signature = signature_from_msg(approval.signature)
-            node.commands.authority.check(
-                approval_command(node, digest, True, approval.reason),
-                signature,
-                Role.OPERATOR,
-                nonce=signature.nonce,
-                fresh_s=APPROVAL_S,
-            )
-        about = plan_looked_at(goal.task, goal.plan, approval.request, node.site.digest)
-        node.journal.note(goal_handle, approval_record(node, approval, about))
 
 
 def require_keep_out(task: ActionTask, cell: str, site: Site) -> None:

@@ -8,16 +8,18 @@ import threading
 import time
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
 
 from safegen_msgs import msg
+from safegen_msgs.action import ExecutePlan
 from safegen_msgs.srv import Approve
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.keys.authority import Command, Role, sign
+from safegen_ros.keys.authority import APPROVAL_S, Command, Role, sign
 from safegen_ros.keys.key_pair import operator_key
 from safegen_ros.record.approval import ApprovalRecord, looked_at, shown_request
 from safegen_ros.ros import conversions, qos
@@ -262,6 +264,42 @@ def approval_record(
 def approval_command(node: Node, digest: str, approve: bool, reason: str) -> Command:
     """What an operator signs about a plan."""
     return Command(stack_name(node), 'approve' if approve else 'refuse', digest, reason)
+
+
+class ExecutionGate:
+    """Whether a goal of `execute_plan` is from one who may send it, and approved if need be."""
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._node = node
+
+    def check(self, goal_handle: ServerGoalHandle[ExecutePlan.Goal, Any, Any]) -> None:
+        """Raises `SafegenError` (`NOT_AUTHORIZED`, `SITE_REFUSED` or `APPROVAL_REFUSED`)."""
+        node, goal = self._node, goal_handle.request
+        node.commands.sender_of('execute_plan', goal_handle)
+        if node.site.approve_always and goal.plan.steps:
+            self._check_approval(goal_handle)
+
+    def _check_approval(self, goal_handle: ServerGoalHandle[ExecutePlan.Goal, Any, Any]) -> None:
+        goal, node = goal_handle.request, self._node
+        approval = goal.approval
+        digest = plan_digest(goal.task, goal.plan, approval.request, node.site.digest)
+        if approval.digest != digest or not approval.by:
+            raise SafegenError(
+                'the site wants every plan approved, and this one is not: send the goal to '
+                'run_task, which asks an operator',
+                ErrorCode.APPROVAL_REFUSED,
+            )
+        if node.commands.required:
+            signature = signature_from_msg(approval.signature)
+            node.commands.authority.check(
+                approval_command(node, digest, True, approval.reason),
+                signature,
+                Role.OPERATOR,
+                nonce=signature.nonce,
+                fresh_s=APPROVAL_S,
+            )
+        about = plan_looked_at(goal.task, goal.plan, approval.request, node.site.digest)
+        node.journal.note(goal_handle, approval_record(node, approval, about))
 
 
 class Approver:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rclpy.action import CancelResponse
 from rclpy.action.server import ServerGoalHandle
@@ -16,14 +16,15 @@ from rclpy.parameter import Parameter as ROSParameter
 from rclpy.service import Service
 from rclpy.type_support import Msg, Srv, SrvRequestT, SrvResponseT
 
+from safegen_msgs import msg
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.keys.authority import Role
 from safegen_ros.node_parameters import SITE_FILE, Parameter
 from safegen_ros.nodes.admission import BoundTasks, CommandServer, parameters_of
 from safegen_ros.nodes.goal_journal import GoalJournal
-from safegen_ros.nodes.served_goals import Goal, Result, ServedGoal
 from safegen_ros.paths import data_path
 from safegen_ros.planning.goal_queue import GoalQueue
+from safegen_ros.record.events import Event
 from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.actions import ActionResult
 from safegen_ros.ros.calls import check_texts
@@ -37,6 +38,8 @@ from safegen_ros.tasks.site import Site, load_site, require_unchanged
 CLOSE_TIMEOUT_S = 3.0
 """How long each part of a node's end may take [s]."""
 
+Goal = TypeVar('Goal', bound=Msg)
+Result = TypeVar('Result', bound=ActionResult)
 Response = TypeVar('Response', bound=ActionResult)
 
 _CANCELED = (ErrorCode.PLANNING_CANCELED, ErrorCode.EXECUTION_CANCELED)
@@ -345,3 +348,42 @@ class SafegenNode(ManagedNode):
         self.halt()
         if not self.goals.wait_idle(CLOSE_TIMEOUT_S):
             raise SafegenError(f'a goal has not ended within {CLOSE_TIMEOUT_S:g} s')
+
+
+class ServedGoal(Generic[Goal, Result]):
+    """A goal that a node works on.
+
+    Args:
+        result: of its action; filled in on the way.
+
+    Attributes:
+        id: of the goal, of its message.
+        key: the same as bytes.
+    """
+
+    def __init__(
+        self, node: SafegenNode, handle: ServerGoalHandle[Goal, Result, Any], result: Result
+    ) -> None:
+        self.handle, self.id, self.request, self.result = (
+            handle, handle.goal_id, handle.request, result,
+        )  # fmt: skip
+        self.key = bytes(self.id.uuid)
+        self._node = node
+
+    @property
+    def plan(self) -> msg.Plan:
+        """The plan that the goal is about, for the journal."""
+        raise NotImplementedError
+
+    def explain(self, error: SafegenError) -> SafegenError:
+        """The error that the client gets for the one that ended the goal."""
+        return error
+
+    def note(self, *events: Event) -> None:
+        """Writes down what happens, before it is published."""
+        self._node.journal.note(self.handle, *events)
+
+    def publish(self, feedback: Msg) -> None:
+        """Reports to the client how far the goal is."""
+        handle: Any = self.handle  # rclpy declares the message around the feedback instead
+        handle.publish_feedback(feedback)

@@ -23,7 +23,6 @@ from std_msgs.msg import ColorRGBA, String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.samples import SimulationClock
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.arms.model import TOOL_RADIUS, Joints, quaternion_of
 from safegen_ros.robot.arms.mycobot_280 import FINGER_SIZE, HULL_SIZE, MAX_OPENING
@@ -36,6 +35,7 @@ from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.conversions import seconds_of
 from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.liveness import Ticker
+from safegen_ros.ros.simulation_clock import SimulationClock
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.sync import Closing
 from safegen_ros.verdict import Verdict

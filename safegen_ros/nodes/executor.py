@@ -38,7 +38,8 @@ from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import ExecutionProgress, Task, WorldState
 from safegen_ros.errors import ARM_FAULTS, ErrorCode, RobotError, SafegenError
 from safegen_ros.node_parameters import EXECUTOR
-from safegen_ros.nodes.admission import ExecutionGate, require_keep_out
+from safegen_ros.nodes.admission import require_keep_out
+from safegen_ros.nodes.approval import ExecutionGate
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_services import KnownWorld, RealArm, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView

@@ -7,69 +7,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rclpy.action.server import ServerGoalHandle
-from rclpy.type_support import Msg
 from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.nodes.base import SafegenNode, ServedGoal
 from safegen_ros.planning.loop import Attempt
-from safegen_ros.record.events import Event, GoalEvent
+from safegen_ros.record.events import GoalEvent
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.ros.actions import ActionResult
-from safegen_ros.ros.watchdog import CURE, ProcessWatch, Rules, StopListener
+from safegen_ros.ros.watchdog import CURE, ENDED_BY_STOP, ProcessWatch, Rules, StopListener
 from safegen_ros.stages import GoalStage
 from safegen_ros.sync import Closing, PlanningDeadline
 
 if TYPE_CHECKING:
-    from safegen_ros.nodes.base import SafegenNode
     from safegen_ros.nodes.stop_server import StopServer
-
-Goal = TypeVar('Goal', bound=Msg)
-Result = TypeVar('Result', bound=ActionResult)
-
-
-class ServedGoal(Generic[Goal, Result]):
-    """A goal that a node works on.
-
-    Args:
-        result: of its action; filled in on the way.
-
-    Attributes:
-        id: of the goal, of its message.
-        key: the same as bytes.
-    """
-
-    def __init__(
-        self, node: SafegenNode, handle: ServerGoalHandle[Goal, Result, Any], result: Result
-    ) -> None:
-        self.handle, self.id, self.request, self.result = (
-            handle, handle.goal_id, handle.request, result,
-        )  # fmt: skip
-        self.key = bytes(self.id.uuid)
-        self._node = node
-
-    @property
-    def plan(self) -> msg.Plan:
-        """The plan that the goal is about, for the journal."""
-        raise NotImplementedError
-
-    def explain(self, error: SafegenError) -> SafegenError:
-        """The error that the client gets for the one that ended the goal."""
-        return error
-
-    def note(self, *events: Event) -> None:
-        """Writes down what happens, before it is published."""
-        self._node.journal.note(self.handle, *events)
-
-    def publish(self, feedback: Msg) -> None:
-        """Reports to the client how far the goal is."""
-        handle: Any = self.handle  # rclpy declares the message around the feedback instead
-        handle.publish_feedback(feedback)
-
 
 PlannerGoal = TypeVar('PlannerGoal', bound=PlanTask.Goal | RunTask.Goal)
 PlannerResult = TypeVar('PlannerResult', bound=PlanTask.Result | RunTask.Result)
@@ -216,10 +171,6 @@ class GoalContext(ServedGoal[PlannerGoal, PlannerResult], Closing):
 
 PlanContext: TypeAlias = GoalContext[PlanTask.Goal, PlanTask.Result]
 RunContext: TypeAlias = GoalContext[RunTask.Goal, RunTask.Result]
-
-
-ENDED_BY_STOP = frozenset({ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE})
-"""How an execution ends that a stop has ended."""
 
 
 ExecutionHandle: TypeAlias = ServerGoalHandle[ExecutePlan.Goal, ExecutePlan.Result, Any]

@@ -20,7 +20,6 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.monitoring import may_replan
 from safegen_ros.nodes.release_store import ReleaseStore
-from safegen_ros.nodes.served_goals import ENDED_BY_STOP
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, NEVER_RELEASED, Stop, StopLatch
 from safegen_ros.nodes.stop_socket import StopSocket
 from safegen_ros.robot.cell.execution import ExecutionOutcome
@@ -28,7 +27,7 @@ from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.conversions import time_to_msg
 from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.liveness import Ticker
-from safegen_ros.ros.watchdog import CURE, NEWS_TIMEOUT_S, STOP_TOPIC
+from safegen_ros.ros.watchdog import CURE, ENDED_BY_STOP, NEWS_TIMEOUT_S, STOP_TOPIC
 from safegen_ros.sync import Closing
 
 ENDED_S = 8.0

@@ -28,6 +28,9 @@ from safegen_ros.sync import Closing, WatchdogTimer
 CURE = "look at the cell, then reset it with 'safegen reset' or the service reset"
 """What an operator has to do about a stop."""
 
+ENDED_BY_STOP = frozenset({ErrorCode.EXECUTION_CANCELED, ErrorCode.VALIDATOR_UNAVAILABLE})
+"""How an execution ends that a stop has ended."""
+
 STOP_TOPIC = 'stopped'
 """The topic of the stop state."""
 

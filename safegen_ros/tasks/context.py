@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
@@ -16,9 +16,6 @@ from safegen_ros.planning.levels import feedback_named
 from safegen_ros.planning.loop import MODEL, Attempt, Skipped, Steps, Verify
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.verdict import Category, Verdict
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle
 
 Style = TypeVar('Style')
 
@@ -67,7 +64,7 @@ class PlanningContext:
     Attributes:
         values: of the planner's parameters, for options that the goal leaves open.
         goal: options of the goal: strategy, feedback, seed, max_attempts, search_fallback.
-        style: how it is asked for PDDL plans.
+        style: the `PromptStyle` by which it is asked for PDDL plans.
         sampling: how the first answer for the goal is drawn.
         chat: whether it answers a chat about anything.
     """
@@ -75,7 +72,7 @@ class PlanningContext:
     values: Mapping[str, Any]
     goal: Any
     backend: Backend
-    style: PromptStyle
+    style: Any
     sampling: Sampling
     chat: bool
     models: ModelOpener

@@ -120,11 +120,11 @@ def test_where_swings_meet_a_way_around_is_found_and_run() -> None:
     """Robot 0 swings over a box: the rules refuse, MuJoCo finds a way that lifts the hand."""
     tips = (550_000, 1_650_000), TASK.start.tips[1]
     start = State(tips, ((322_000, 1_100_000), (2_750_000, 1_650_000)))
-    task = replace(TASK, depth=Physics(), start=start)
+    task = replace(TASK, rules=Physics(), start=start)
     step = (task.move(0, start.tips[0], (550_000, 550_000), False),)
     assert not isinstance(take_step(TASK, start, step), State)
     assert isinstance(take_step(task, start, step), State)
-    direct = take_step(replace(task, depth=Physics(plan=False)), start, step)
+    direct = take_step(replace(task, rules=Physics(plan=False)), start, step)
     assert not isinstance(direct, State)
     with BoxCell(task) as cell:
         prepared = cell.prepare(step)
@@ -181,7 +181,7 @@ def test_nine_arms_move_at_once() -> None:
         task.move(robot, tip, (tip[0] - 260_000, tip[1]), False)
         for robot, tip in enumerate(task.start.tips)
     )
-    with BoxCell(replace(task, depth=KINEMATIC)) as cell:  # type: ignore[arg-type]
+    with BoxCell(replace(task, rules=KINEMATIC)) as cell:  # type: ignore[arg-type]
         prepared = cell.prepare(step)
         assert len(prepared.step) == 9
         assert cell.run(prepared) == prepared.expected

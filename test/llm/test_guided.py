@@ -13,14 +13,13 @@ import torch
 from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, Canceled
-from safegen_ros.llm import transformers_backend
+from safegen_ros.llm import local_model
 from safegen_ros.llm.backend import ChoiceBackend, Refused, Sampling
 from safegen_ros.llm.batching_backend import BatchingBackend
-from safegen_ros.llm.decoding.constrained import TransformersGuide
 from safegen_ros.llm.decoding.guide import BeamOutcome, TokenBackend
 from safegen_ros.llm.decoding.logits_processors import NotAgain
 from safegen_ros.llm.decoding.token_trie import TokenTrie
-from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.llm.transformers_backend import TransformersBackend, TransformersGuide
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
@@ -99,13 +98,13 @@ def test_what_the_tokens_stand_for_is_found_out_once(
 ) -> None:
     made: list[object] = []
     for name in ('token_trie', 'tree_class'):
-        original = getattr(transformers_backend, name)
+        original = getattr(local_model, name)
 
         def counted(*given: object, original=original) -> object:
             made.append(original)
             return original(*given)
 
-        monkeypatch.setattr(transformers_backend, name, counted)
+        monkeypatch.setattr(local_model, name, counted)
     own = TransformersBackend(word_folder, 'cpu')
     for seed in range(2):
         guide = guided(own, word_style, THREE.problem)

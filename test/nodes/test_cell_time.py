@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.waiting import WAIT_S, wait_until
 
-from safegen_ros.nodes import samples as sim_clock
-from safegen_ros.nodes.samples import SimulationClock
+from safegen_ros.ros import simulation_clock as sim_clock
 from safegen_ros.ros.liveness import Ticker
+from safegen_ros.ros.simulation_clock import SimulationClock
 
 
 class Heard:

@@ -23,9 +23,10 @@ from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Plan, State, Step
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.reader import is_spatial
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, square
+from safegen_ros.tasks.boxnet.spatial.model import square
 from safegen_ros.tasks.boxnet.verifier import judge
 
 SIZES = tuple((width, height) for width in range(2, 5) for height in range(2, 5))
@@ -120,7 +121,7 @@ def judged_case(
 
 def _runs(task: SpatialTask, step: Step, physics: Physics) -> bool:
     """Whether a step that physics takes ends where it should when it is run."""
-    with BoxCell(replace(task, depth=physics), seed=physics.seed) as cell:
+    with BoxCell(replace(task, rules=physics), seed=physics.seed) as cell:
         prepared = cell.prepare(step)
         try:
             return cell.run(prepared) == prepared.expected
@@ -237,7 +238,7 @@ def _counted(
 ) -> tuple[str, ...]:
     plans = [(task, plan, proved) for task, plan, proved in rows if plan is not None]
     passed = (
-        sum(judge(replace(task, depth=depth), plan).verdict.ok for task, plan, _ in plans)
+        sum(judge(replace(task, rules=depth), plan).verdict.ok for task, plan, _ in plans)
         for depth in (KINEMATIC, physics)
     )
     count = max(1, len(plans))
@@ -261,8 +262,8 @@ def _shortest(task: SpatialTask) -> tuple[Plan | None, bool]:
 _PLANNERS: tuple[tuple[str, Callable[[SpatialTask], tuple[Plan | None, bool]]], ...] = (
     ('paper, analytic', lambda task: (plan_as_paper(task), False)),
     ('optimal, analytic', _shortest),
-    ('paper, kinematic', lambda task: (plan_as_paper(replace(task, depth=KINEMATIC)), False)),
-    ('optimal, kinematic', lambda task: _shortest(replace(task, depth=KINEMATIC))),
+    ('paper, kinematic', lambda task: (plan_as_paper(replace(task, rules=KINEMATIC)), False)),
+    ('optimal, kinematic', lambda task: _shortest(replace(task, rules=KINEMATIC))),
 )
 
 

@@ -14,7 +14,8 @@ from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.tasks.boxnet.astar import certificate, connected
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import State, Task, rest_tip, sites
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, middles, rest_place
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import middles, rest_place
 
 Size = tuple[int, int]
 """Cells along x and y."""

@@ -39,8 +39,7 @@ from safegen_ros.datasets.planetarium.recipe import (
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.tasks.planetarium import descriptions
-from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.planner import find_plan
+from safegen_ros.tasks.planetarium.domains import find_plan, planetarium_domain
 
 _COUNTED = ('split', 'abstraction', 'size', 'placeholder', 'fold', 'task')
 

@@ -18,9 +18,9 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.tasks.planetarium.domains import find_plan
 from safegen_ros.tasks.planetarium.doubts import made_up
 from safegen_ros.tasks.planetarium.goal_prompt import answered_problem, goal_prompt
-from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, request_rules
 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)

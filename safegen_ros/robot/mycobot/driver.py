@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.arm import Arm, ContactPair, Sample
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280, opening_of
+from safegen_ros.robot.mycobot.effectors import Effector
 from safegen_ros.robot.mycobot.owner import READ_TRIES, PortOwner, Robot
 from safegen_ros.robot.mycobot.readings import (
     POLL,
@@ -41,13 +42,6 @@ REST_TIMEOUT = 4.0
 #: So many readings must agree within `STILL_SLOW` where it did not confirm that it holds: at 1 % of
 #: its speed it turns by 0.75 deg meanwhile.
 UNCONFIRMED_LOOKS = 6
-
-
-class Effector(Protocol):
-    """What takes hold of a block: a pump, or a gripper."""
-
-    def switch(self, on: bool) -> float | None:
-        """Takes hold or lets go; returns the distance of fingers [m]; raises if unconfirmed."""
 
 
 class MyCobot(Closing, Arm):

@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arms.mycobot_280 import opening_of
 from safegen_ros.robot.scene import GRIPPER, SUCTION, Scene
 from safegen_ros.sync import Deadline
-
-if TYPE_CHECKING:
-    from safegen_ros.robot.mycobot.driver import Effector
-
 
 Ask = Callable[..., Any]
 
@@ -36,6 +32,13 @@ GRIPPER_START = 1.0
 GRIPPER_TIMEOUT = 6.0
 GRIPPER_SETTLED = 2
 GRIPPER_POLL = 0.1
+
+
+class Effector(Protocol):
+    """What takes hold of a block: a pump, or a gripper."""
+
+    def switch(self, on: bool) -> float | None:
+        """Takes hold or lets go; returns the distance of fingers [m]; raises if unconfirmed."""
 
 
 class BasicOutputPump:

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ from safegen_ros.planning.loop import Level, Steps
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, short_name, state_of
 from safegen_ros.tasks.boxnet.geometry import point_text
-from safegen_ros.tasks.boxnet.levels import play, replay
+from safegen_ros.tasks.boxnet.levels import levels, play, replay, search
 from safegen_ros.tasks.boxnet.model import (
     BoxnetError,
     Plan,
@@ -28,20 +27,16 @@ from safegen_ros.tasks.boxnet.model import (
     robot_name,
     step_json,
 )
-from safegen_ros.tasks.boxnet.optimal import solve
-from safegen_ros.tasks.boxnet.prompts import feedback, full_prompt, style_of
+from safegen_ros.tasks.boxnet.prompts import style_of
 from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.verifier import CONSTRAINTS, take_step, verify, verify_step
 from safegen_ros.tasks.cells import TWIN, CellSetup, MultiRobotCell, PacedCell, refused
 from safegen_ros.tasks.context import (
-    ChatSetup,
     ModelOpener,
     PlanningContext,
-    RejectedAnswer,
     StepAnswer,
     StepOutcome,
     StepwiseRun,
-    answers,
 )
 from safegen_ros.tasks.table import twin_cell
 from safegen_ros.tasks.task import OtherWorld
@@ -160,19 +155,7 @@ class BoxnetGoal(OtherWorld):
 
     def levels(self, context: PlanningContext) -> Sequence[Level]:
         """The model for several arms, and the search."""
-        from safegen_ros.tasks.boxnet.levels import levels
-
-        return levels(self, context)
-
-    def proposals(
-        self, ask: ChatSetup, history: Sequence[RejectedAnswer]
-    ) -> Generator[str, None, None]:
-        """Whole plans of a model, each told what was wrong with those before it."""
-
-        def retry(verdict: Verdict) -> str:
-            return feedback(verdict, whole=True)
-
-        return answers(ask, full_prompt(self.task), history, retry)
+        return levels(self.task, context)
 
     def play(self, run: StepwiseRun) -> StepOutcome:
         """Has a chat model choose one step after the other."""
@@ -191,9 +174,7 @@ class BoxnetGoal(OtherWorld):
             seconds: most time for it [s].
             cancelled: asked again and again: whether to stop.
         """
-        end = time.monotonic() + seconds
-        found = solve(self.task, over=lambda: cancelled() or time.monotonic() > end)
-        return plan_json(found.plan)
+        return search(self.task, seconds, cancelled)
 
 
 class BoxnetMonitor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend, Message
@@ -17,13 +17,15 @@ from safegen_ros.planning.loop import MODEL, SEARCH, History, Level, Skipped
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.boxnet.atoms import actions, atoms, moves, state_of
-from safegen_ros.tasks.boxnet.model import State, Step, Task, observation
+from safegen_ros.tasks.boxnet.model import State, Step, Task, observation, plan_json
+from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.planner import constrained_plans
 from safegen_ros.tasks.boxnet.prompts import (
     ChatStyle,
     MapStyle,
     Style,
     feedback,
+    full_prompt,
     step_prompt,
     style_of,
 )
@@ -33,18 +35,15 @@ from safegen_ros.tasks.context import (
     PlanningContext,
     StepAnswer,
     StepExecutor,
+    answers,
 )
 from safegen_ros.verdict import Verdict
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.goal import BoxnetGoal
-
 
 SHIPPED = 'models/safegen-boxnet-mini'
 """Plans for several arms where no model is named and the planner's own answers no chat."""
 
 
-def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
+def levels(task: Task, context: PlanningContext) -> tuple[Level, ...]:
     """The levels of the strategy that plan for several arms.
 
     Others that the node is set to ask are for PDDL tasks, and are left out; a goal may not name
@@ -57,7 +56,7 @@ def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
     unfit = [name for name in names if name not in (MODEL, SEARCH)]
     if unfit and context.goal.strategy:
         raise SafegenError(
-            f'planner {unfit[0]} is for PDDL tasks: for one in format {goal.format} name {MODEL}, '
+            f'planner {unfit[0]} is for PDDL tasks: for one in format boxnet name {MODEL}, '
             f'{SEARCH}, or both',
             ErrorCode.UNKNOWN_STRATEGY,
         )
@@ -76,12 +75,12 @@ def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
 
     def asked(history: History, deadline: PlanningDeadline) -> Generator[str, None, None]:
         style, backend = model()
-        yield from _plans(goal, context, (style, backend), history, deadline)
+        yield from _plans(task, context, (style, backend), history, deadline)
 
     def searched(history: History, deadline: PlanningDeadline) -> Generator[str, None, None]:
         if not context.may_search:
             raise Skipped('the search is turned off')
-        yield goal.solve(deadline.left_s, deadline.cancelled)
+        yield search(task, deadline.left_s, deadline.cancelled)
 
     found = {
         MODEL: Level(source, context.max_attempts, asked),
@@ -90,8 +89,15 @@ def levels(goal: BoxnetGoal, context: PlanningContext) -> tuple[Level, ...]:
     return tuple(found[name] for name in names if name in found)
 
 
+def search(task: Task, seconds: float, cancelled: Callable[[], bool]) -> str:
+    """A plan of the fewest steps, or of few, within a time [s]; raises as `optimal.solve`."""
+    end = time.monotonic() + seconds
+    found = solve(task, over=lambda: cancelled() or time.monotonic() > end)
+    return plan_json(found.plan)
+
+
 def _plans(
-    goal: BoxnetGoal,
+    task: Task,
     context: PlanningContext,
     model: tuple[Style, Backend],
     history: History,
@@ -101,16 +107,17 @@ def _plans(
     style, backend = model
     ask = context.asking(deadline.over, backend)
     if not isinstance(style, MapStyle):
-        yield from goal.proposals(ask, history)
+        retry = partial(feedback, whole=True)
+        yield from answers(ask, full_prompt(task), history, retry)
         return
-    if not goal.task.is_flat:
+    if not task.is_flat:
         raise Skipped(
             'the model that plans for several arms knows flat maps only: name a chat model, '
             'such as arms_model:=http://HOST:PORT/v1#MODEL',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
     try:
-        yield from constrained_plans(goal.task, ask, style)
+        yield from constrained_plans(task, ask, style)
     except SafegenError as error:
         if error.code is not ErrorCode.TASK_TOO_LARGE:
             raise

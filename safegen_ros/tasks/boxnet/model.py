@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, Protocol
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, distance, point_text
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.verifier import StepRules
 
 LARGEST = 20
 """Cells along a side of the largest map, and objects of the fullest."""
@@ -77,6 +75,16 @@ def robot_name(index: int) -> str:
 def object_name(index: int) -> str:
     """What an object is called in texts."""
     return f'Object {index}'
+
+
+class StepJudge(Protocol):
+    """What decides of a step; see `verifier.StepRules`."""
+
+    def take_step(self, task: Any, state: State, step: Sequence[Move]) -> State | Fault:
+        """The state after a step, or what keeps it from being taken."""
+
+    def arms_touch(self, task: Any, one: Move, other: Move) -> bool:
+        """Whether two robots that move at once collide; both moves are within reach."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +187,7 @@ class Task:
         return 'it is less than 1 away from its base in x and in y'
 
     @property
-    def rules(self) -> StepRules | None:
+    def rules(self) -> StepJudge | None:
         """What decides of a step; None where the rules of BoxNet2D do."""
         return None
 

@@ -16,7 +16,7 @@ from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import BoxnetError, State, Task
 
 if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+    from safegen_ros.tasks.boxnet.spatial import SpatialTask
 
 _FIELDS = ('id', 'width', 'height', 'objects', 'targets', 'bases', 'tips')
 
@@ -68,7 +68,7 @@ def task_of(text: str, source: str) -> Task:
     make: Callable[..., Task] = Task
     if 'arm' in values:
         # Loads numpy, which flat maps do without.
-        from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+        from safegen_ros.tasks.boxnet.spatial import SpatialTask
 
         if not isinstance(values['arm'], str):
             raise BoxnetError(f'{source}: arm: must be a text')

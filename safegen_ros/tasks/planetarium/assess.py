@@ -11,10 +11,9 @@ from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.tasks.planetarium.answers import ProblemDraft, conformed, read_draft
-from safegen_ros.tasks.planetarium.domains import rules_for
+from safegen_ros.tasks.planetarium.domains import find_plan, rules_for
 from safegen_ros.tasks.planetarium.equivalence import Compat, Equivalence, compare
 from safegen_ros.tasks.planetarium.fragments import Grade, UnreadableAnswer
-from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.state_rules import StripsTask, contradiction
 
 PLAN_LIMIT_S = 5.0

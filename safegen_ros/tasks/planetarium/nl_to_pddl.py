@@ -25,6 +25,7 @@ from safegen_ros.pddl.sexpr import read_sexpr
 from safegen_ros.pddl.writer import atom_text, problem_text
 from safegen_ros.search.budget import SearchLimit, Unsolvable
 from safegen_ros.tasks.pddl3.formats import FORMATS
+from safegen_ros.tasks.planetarium.domains import find_plan
 from safegen_ros.tasks.planetarium.doubts import doubts
 from safegen_ros.tasks.planetarium.equivalence import compare
 from safegen_ros.tasks.planetarium.fragments import (
@@ -33,7 +34,6 @@ from safegen_ros.tasks.planetarium.fragments import (
     UnreadableAnswer,
     problem_fragment,
 )
-from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import Request, joined, request_rules
 from safegen_ros.tasks.planetarium.state_rules import contradiction
 from safegen_ros.tasks.planetarium.styles import (

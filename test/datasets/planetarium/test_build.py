@@ -39,8 +39,7 @@ from safegen_ros.datasets.workers import HERE, Workers
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.tasks.planetarium.domains import planetarium_domain
-from safegen_ros.tasks.planetarium.planner import find_plan
+from safegen_ros.tasks.planetarium.domains import find_plan, planetarium_domain
 
 SMALL = PlanetariumRecipe(
     pairs={

@@ -37,15 +37,18 @@ from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.search.budget import Unsolvable
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
-from safegen_ros.tasks.planetarium import planner
-from safegen_ros.tasks.planetarium.domains import RULES, planetarium_domain, planetarium_domain_text
+from safegen_ros.tasks.planetarium.domains import (
+    RULES,
+    find_plan,
+    planetarium_domain,
+    planetarium_domain_text,
+)
 from safegen_ros.tasks.planetarium.goal_prompt import (
     answered_problem,
     goal_prompt,
     observed_facts,
 )
 from safegen_ros.tasks.planetarium.nl_to_pddl import UNSURE, Question, Translation, translate
-from safegen_ros.tasks.planetarium.planner import find_plan
 from safegen_ros.tasks.planetarium.request import (
     MAX_REQUEST,
     Request,
@@ -412,7 +415,7 @@ def blocks(goal: str, rest: str = '') -> Problem:
 def test_plans_are_proved_and_found_without_search(domain: str, seed: int) -> None:
     problem = small.larger(random.Random(seed), domain)
     with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(planner, 'solve')
+        patch.delattr('safegen_ros.tasks.planetarium.domains.solve')
         try:
             plan = find_plan(problem)
         except Unsolvable:

@@ -21,7 +21,6 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations, product
 from math import hypot
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,11 +37,8 @@ from safegen_ros.tasks.boxnet.geometry import (
     touching,
 )
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name
+from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 from safegen_ros.tasks.boxnet.verifier import StepRules, objects_meet
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
-
 
 Leg = tuple[Place, Place, float, bool]
 """Where a tip starts and ends, from its base [m], by how much it turns about it [rad], and whether
@@ -75,7 +71,7 @@ class Depth(StepRules):
 
     name: str
 
-    def together(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+    def together(self, task: SpatialMap, state: State, step: Sequence[Move]) -> Fault | None:
         """What collides in a step whose moves can each be made."""
         first: Fault | None = None
         for turned in self._turned(task, step):
@@ -85,7 +81,7 @@ class Depth(StepRules):
             first = first or fault
         return first
 
-    def arms_touch(self, task: SpatialTask, one: Move, other: Move) -> bool:
+    def arms_touch(self, task: SpatialMap, one: Move, other: Move) -> bool:
         """Whether two robots that move at once collide; both moves are within reach."""
         return all(
             self._pair(task, turned[0], turned[1]) is not None
@@ -93,7 +89,7 @@ class Depth(StepRules):
         )
 
     @abstractmethod
-    def turns(self, task: SpatialTask, move: Move) -> tuple[float, ...]:
+    def turns(self, task: SpatialMap, move: Move) -> tuple[float, ...]:
         """By how much an arm may turn in a move, the best first [rad]."""
 
     @abstractmethod
@@ -114,12 +110,12 @@ class Depth(StepRules):
             place: of the box from the base [m].
         """
 
-    def _turned(self, task: SpatialTask, step: Sequence[Move]) -> Iterator[tuple[_Turned, ...]]:
+    def _turned(self, task: SpatialMap, step: Sequence[Move]) -> Iterator[tuple[_Turned, ...]]:
         """All ways to turn in a step: where an arm goes to the opposite side there are two."""
         turns = [[(move, turn) for turn in self.turns(task, move)] for move in step]
         return product(*turns)
 
-    def _pair(self, task: SpatialTask, one: _Turned, other: _Turned | _Idle) -> Fault | None:
+    def _pair(self, task: SpatialMap, one: _Turned, other: _Turned | _Idle) -> Fault | None:
         """How two arms collide: one that moves, and another that does, or is idle."""
         move, second = one[0], other[0].robot if isinstance(other[0], Move) else other[0]
         offset = task.from_base(move.robot, task.bases[second])
@@ -145,7 +141,7 @@ class Depth(StepRules):
             point=point,
         )
 
-    def _arms(self, task: SpatialTask, state: State, turned: Sequence[_Turned]) -> Fault | None:
+    def _arms(self, task: SpatialMap, state: State, turned: Sequence[_Turned]) -> Fault | None:
         """The first pair of arms that collide, one of which moves at least."""
         busy = {move.robot for move, _ in turned}
         idle = [(robot, tip) for robot, tip in enumerate(state.tips) if robot not in busy]
@@ -155,7 +151,7 @@ class Depth(StepRules):
         return next((f for pair in pairs if (f := self._pair(task, *pair)) is not None), None)
 
     def _arms_and_boxes(
-        self, task: SpatialTask, state: State, turned: Sequence[_Turned]
+        self, task: SpatialMap, state: State, turned: Sequence[_Turned]
     ) -> Fault | None:
         """How an arm collides with a box that it neither carries nor goes to."""
         step = [move for move, _ in turned]
@@ -168,7 +164,7 @@ class Depth(StepRules):
         return None
 
 
-def others(task: SpatialTask, state: State, step: Sequence[Move], move: Move) -> Iterator[int]:
+def others(task: SpatialMap, state: State, step: Sequence[Move], move: Move) -> Iterator[int]:
     """The boxes that a robot must keep away from: all that lie still and that it does not go to."""
     carried = {task.aligned(state, each.start) for each in step if each.carry}
     for index, place in enumerate(state.objects):
@@ -180,13 +176,13 @@ def others(task: SpatialTask, state: State, step: Sequence[Move], move: Move) ->
             yield index
 
 
-def on_map(task: SpatialTask, robot: int, contact: ArmContact) -> Meeting:
+def on_map(task: SpatialMap, robot: int, contact: ArmContact) -> Meeting:
     """Where a contact is on the map."""
     base = task.bases[robot]
     return exactly(base[0] / UNIT + contact.x, base[1] / UNIT + contact.y)
 
 
-def _box_fault(task: SpatialTask, robot: int, box: int, found: ArmContact) -> Fault:
+def _box_fault(task: SpatialMap, robot: int, box: int, found: ArmContact) -> Fault:
     name, point = robot_name(robot), on_map(task, robot, found)
     what = (
         f'the way of {name} passes over it'
@@ -203,7 +199,7 @@ def _box_fault(task: SpatialTask, robot: int, box: int, found: ArmContact) -> Fa
     )
 
 
-def _leg(task: SpatialTask, who: Move | int, how: float | Point) -> Leg:
+def _leg(task: SpatialMap, who: Move | int, how: float | Point) -> Leg:
     """What a move with its turn, or an idle robot with its tip, comes to."""
     if isinstance(who, Move) and isinstance(how, float):
         start, end = (task.from_base(who.robot, point) for point in (who.start, who.end))
@@ -224,7 +220,7 @@ class Analytic(Depth):
 
     name = 'analytic'
 
-    def out_of_reach(self, task: SpatialTask, move: Move) -> str | None:
+    def out_of_reach(self, task: SpatialMap, move: Move) -> str | None:
         """Why a tip does not get to the end of its move."""
         if task.reaches(move.robot, move.end):
             return None
@@ -234,7 +230,7 @@ class Analytic(Depth):
             f'arm gets to where {task.reach_rule}: use another robot, or another point'
         )
 
-    def turns(self, task: SpatialTask, move: Move) -> tuple[float, ...]:
+    def turns(self, task: SpatialMap, move: Move) -> tuple[float, ...]:
         """By how much an arm may turn in a move [rad]."""
         start, end = (task.from_base(move.robot, point) for point in (move.start, move.end))
         return turns(task.family, start, end)
@@ -251,7 +247,7 @@ class Analytic(Depth):
         """Where an arm sweeps over a box."""
         return _arc_meets(family, leg[:3], place)
 
-    def together(self, task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+    def together(self, task: SpatialMap, state: State, step: Sequence[Move]) -> Fault | None:
         """What collides in a step whose moves can each be made."""
         return _crossing(task, state, step) or super().together(task, state, step)
 
@@ -260,7 +256,7 @@ ANALYTIC = Analytic()
 """Has no state."""
 
 
-def _crossing(task: SpatialTask, state: State, step: Sequence[Move]) -> Fault | None:
+def _crossing(task: SpatialMap, state: State, step: Sequence[Move]) -> Fault | None:
     """Two boxes that are carried across each other, as the crow flies."""
     for one, other in combinations([move for move in step if move.carry], 2):
         if not touching(one.start, one.end, other.start, other.end):

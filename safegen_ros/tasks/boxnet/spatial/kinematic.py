@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +20,7 @@ from safegen_ros.robot.arms.family import NEIGHBOURS, ArmFamily, Floats, closest
 from safegen_ros.robot.arms.swing import Place, length, swing, turns
 from safegen_ros.tasks.boxnet.model import Move
 from safegen_ros.tasks.boxnet.spatial.depth import ArmContact, Depth, Leg
-
-if TYPE_CHECKING:
-    from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 
 PARTS = (
     'base', 'shoulder', 'upper arm', 'forearm', 'first wrist', 'second wrist', 'hand', 'load'
@@ -36,7 +33,7 @@ class Kinematic(Depth):
 
     name = 'kinematic'
 
-    def out_of_reach(self, task: SpatialTask, move: Move) -> str | None:
+    def out_of_reach(self, task: SpatialMap, move: Move) -> str | None:
         """Why a tip does not get to the end of its move."""
         start, end = (task.from_base(move.robot, point) for point in (move.start, move.end))
         if np.isnan(task.family.postures([end])).any():
@@ -47,7 +44,7 @@ class Kinematic(Depth):
             return 'its links would meet each other on the way: stay further from its base'
         return None
 
-    def turns(self, task: SpatialTask, move: Move) -> tuple[float, ...]:
+    def turns(self, task: SpatialMap, move: Move) -> tuple[float, ...]:
         """By how much an arm may turn in a move [rad]."""
         start, end = (task.from_base(move.robot, point) for point in (move.start, move.end))
         turns = ways(task.family, start, end)

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A task of BoxNet3D: a map whose arms reach a ring about their base, and how it is read."""
+"""A map of BoxNet3D, whose arms reach a ring about their base, and how it is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -19,8 +19,6 @@ from safegen_ros.robot.arms.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
 from safegen_ros.tasks.boxnet.model import Move, State, Task
-from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
-from safegen_ros.tasks.boxnet.verifier import StepRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +32,19 @@ class Swing(Move):
 
 
 @dataclass(frozen=True)
-class SpatialTask(Task):
+class SpatialMap(Task):
     """A map with its arms, boxes and targets; coordinates are in metres.
 
     Attributes:
         arm: kind of the arms, a key of `FAMILIES`.
-        depth: the depth that judges its steps; not part of the task.
 
     Raises:
         BoxnetError: it is not a task: see the message.
     """
 
     arm: str = 'ur5e'
-    depth: StepRules = field(default=ANALYTIC, compare=False, repr=False)
 
     is_flat = False
-
-    @cached_property
-    def judges(self) -> tuple[Task, ...]:
-        """The task by the rules, and by arms of real shape."""
-        from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
-
-        return self, replace(self, depth=KINEMATIC)
 
     def __post_init__(self) -> None:
         self._need(
@@ -104,11 +93,6 @@ class SpatialTask(Task):
             return told
         low, high = (round(math.degrees(angle)) for angle in self.family.dead)
         return f'{told}, not between {low} and {high} degrees about it'
-
-    @property
-    def rules(self) -> StepRules:
-        """What decides of a step."""
-        return self.depth
 
     @cached_property
     def points(self) -> tuple[Point, ...]:

@@ -17,8 +17,8 @@ from random import Random
 
 from safegen_ros.tasks.boxnet.astar import FAR, Routes, stop_if
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.depth import Analytic
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.verifier import arms_touch, take_step
 
 MOST_NODES = 8_000
@@ -52,7 +52,7 @@ class Bounds:
         self.task = task
         self.routes = Routes(task)
         # At the other depths it is not proved that two tips at one box collide.
-        self._handing_over = 2 if isinstance(task.depth, Analytic) else 0
+        self._handing_over = 2 if isinstance(task.rules, Analytic) else 0
         self._reach = {point: frozenset(self.routes.robots[point]) for point in self.routes.points}
 
     def reach(self, point: tuple[int, int]) -> frozenset[int]:

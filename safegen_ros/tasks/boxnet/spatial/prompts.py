@@ -14,7 +14,8 @@ from functools import cache
 from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.tasks.boxnet.geometry import UNIT, point_text
 from safegen_ros.tasks.boxnet.model import Plan, State, map_text, observation, plan_json, step_json
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask, rest_place
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
+from safegen_ros.tasks.boxnet.spatial.model import rest_place
 
 
 @cache

@@ -34,9 +34,9 @@ from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.planner import NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import full_prompt, step_prompt
 from safegen_ros.tasks.boxnet.reader import task_of
+from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
-from safegen_ros.tasks.boxnet.spatial.model import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.planning import Bounds
 from safegen_ros.tasks.boxnet.spatial.prompts import example
 from safegen_ros.tasks.boxnet.verifier import StepRules, judge, take_step, verify, verify_step
@@ -150,7 +150,7 @@ def test_links_meet_where_tips_do_not() -> None:
     state = State(tips, ((550_000, 1_650_000), (2_750_000, 1_650_000)))
     step = (TASK.move(1, tips[1], (1_500_000, 750_000), False),)
     assert isinstance(take_step(TASK, state, step), State)
-    found = take_step(replace(TASK, depth=KINEMATIC), state, step)
+    found = take_step(replace(TASK, rules=KINEMATIC), state, step)
     assert isinstance(found, Fault)
     assert found.robots == (1, 0)
     assert 'the second wrist of Robot 1 meets the forearm of Robot 0' in found.reason
@@ -268,7 +268,7 @@ def drawn(count: int, size: tuple[int, int], objects: int, arm: str = 'ur5e') ->
 @pytest.mark.parametrize('depth', [ANALYTIC, KINEMATIC], ids=lambda depth: depth.name)
 def test_plans_solve_their_tasks_by_the_rules_they_were_made_for(depth: StepRules) -> None:
     for task in drawn(3, (3, 2), 2):
-        judged_by = replace(task, depth=depth)
+        judged_by = replace(task, rules=depth)
         found = solve(judged_by)
         assert judge(judged_by, found.plan).verdict.ok
         assert len(found.plan) >= found.lower_bound
@@ -306,7 +306,7 @@ def test_what_no_robot_can_hand_over_is_proved_unsolvable() -> None:
 def test_the_worked_example_of_the_prompts_is_right_at_both_depths(arm: str) -> None:
     task, plan = example(arm)
     for depth in (ANALYTIC, KINEMATIC):
-        assert judge(replace(task, depth=depth), plan).verdict.ok
+        assert judge(replace(task, rules=depth), plan).verdict.ok
     told = full_prompt(task)
     assert plan_json(plan) in told
     shown = told[told.index('```json\n[') + 8 :].split('```')[0]
@@ -350,7 +350,7 @@ def test_rows_of_a_recipe_are_what_they_promise() -> None:
 @pytest.mark.parametrize('depth', [ANALYTIC, KINEMATIC], ids=lambda depth: depth.name)
 def test_a_model_plans_whole_and_step_by_step_inside_the_loop(depth: StepRules) -> None:
     task, plan = example('ur5e')
-    task = replace(task, depth=depth)
+    task = replace(task, rules=depth)
     bad = '[{"Robot 0": "Move [1.65, 0.55], False", "Robot 1": "Move [1.65, 0.55], False"}]'
     answers = iter([bad, plan_json(plan)])
     backend = ScriptedPlanner(lambda messages, sampling: next(answers))

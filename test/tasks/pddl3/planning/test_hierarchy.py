@@ -20,10 +20,9 @@ from support.plans import make_plan
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
-from safegen_ros.llm.decoding.constrained import TransformersGuide
 from safegen_ros.llm.decoding.guide import BeamOutcome as Ended
 from safegen_ros.llm.decoding.guide import BeamResult, Guide, PlanSyntax
-from safegen_ros.llm.transformers_backend import TransformersBackend
+from safegen_ros.llm.transformers_backend import TransformersBackend, TransformersGuide
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.pddl.ground import Grounder
