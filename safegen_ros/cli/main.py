@@ -263,7 +263,7 @@ def main() -> None:
     # A shell starts background jobs with SIGINT ignored, but stopping an arm must always work.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     read_unions()
-    import_less(for_help='--help' in sys.argv[1:])
+    import_less()
     try:
         app()
     except SafegenError as error:

@@ -9,10 +9,8 @@ keeps the line breaks of a text, and prints `{name}`, `<bool>`, `<list[Path]>` a
 from __future__ import annotations
 
 import inspect
-import sys
 import types
 import typing
-from importlib import import_module
 
 import typer.core
 import typer.main
@@ -76,8 +74,8 @@ def plain_help() -> None:
     argument._usage_display_name = usage
 
 
-def import_less(for_help: bool) -> None:
-    """Has Typer 0.29 import no pydantic for words and switches, and little for its help."""
+def import_less() -> None:
+    """Has Typer 0.29 import no pydantic for words and switches."""
     if not NEW:
         return
     core = vars(typer.core)
@@ -90,11 +88,3 @@ def import_less(for_help: bool) -> None:
         return as_given if plain else build(told)
 
     core['build_runtime_param'] = built
-    if for_help:
-        kinds = {'rich.markdown': 'Markdown', 'rich.traceback': 'Traceback'}
-        for name, kind in kinds.items():
-            sys.modules[name] = types.ModuleType(name)
-            setattr(sys.modules[name], kind, object)
-        import_module('typer.rich_utils')
-        for name in kinds:
-            del sys.modules[name]

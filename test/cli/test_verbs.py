@@ -167,7 +167,7 @@ def test_the_help_of_a_verb_begins_as_the_list_of_verbs_says(name: str) -> None:
     assert (load_verb(name).help or '').split('\n\n')[0] == VERBS[name].help
 
 
-HEAVY = {'markdown_it', 'numpy', 'pydantic', 'rclpy', 'yaml'}
+HEAVY = {'numpy', 'pydantic', 'rclpy', 'yaml'}
 
 
 def _imported(*words: str) -> tuple[str, set[str]]:
