@@ -133,8 +133,8 @@ def _from_json(text: str) -> list[str]:
     items = plans[0] if isinstance(plans[0], list) else []
     steps = [each.get('name') if isinstance(each, dict) else each for each in items]
     whole = all(isinstance(step, str) and _STEP.fullmatch(step) for step in steps)
-    counted = {answer.get('length', len(steps)), result.get('length', len(steps))}
-    return [str(step) for step in steps] if whole and counted == {len(steps)} else []
+    whole = whole and all(each.get('length', len(steps)) == len(steps) for each in (answer, result))
+    return [str(step) for step in steps] if whole else []
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -291,6 +291,7 @@ def test_plans_of_other_tools_are_read(text: str) -> None:
         '{"plan": ["(go a b)"], "result": {"plan": ["(spray)"]}}',
         '{"plan": ["(go a b)"], "result": {"length": 2}}',
         '{"plan": ["(go a b)"], "length": 2}',
+        '{"plan": ["(go a b)"], "length": [1]}',
         '{"plan": ["(go a b)"]} (spray)',
         '{"plan": {"name": "(go a b)"}}',
         '{"status": "error", "plan": ["(go a b)"]}',
