@@ -59,8 +59,9 @@ def meanings(clauses: Clauses, parse: Parse) -> list[ConstraintTree]:
     quantities = Quantities(clauses)
     if parse.that is not None:
         kind, condition = parse.that
-        found = quantities.conditions(condition)
-        return [_always(negated(f) if kind == 'never' else f) for f in found]
+        never = kind == 'never'
+        found = quantities.conditions(condition, purpose=SUPPOSED if never else DEMANDED)
+        return [_always(negated(f) if never else f) for f in found]
     if len(parse.main) == 2:
         return _in_order(clauses, quantities, *parse.main)
     return _Meaning(clauses, quantities, parse.main[0], parse.modifiers).trees()

@@ -34,7 +34,9 @@ from safegen_ros.pddl.model import (
     Or,
 )
 
-DEMANDED, FORBIDDEN, SUPPOSED = 'demanded', 'forbidden', 'supposed'
+DEMANDED, FORBIDDEN, SUPPOSED, SHARED, UNTRUE = (
+    'demanded', 'forbidden', 'supposed', 'shared', 'untrue',
+)  # fmt: skip
 """What a formula is made for; `any block` is another thing in each."""
 
 _MOST_OPTIONS = 64  # ways to understand a condition
@@ -98,7 +100,8 @@ class Quantities:
     def formulas(self, clause: Clause, purpose: str) -> list[Formula]:
         """What a clause can mean; several formulas if its words leave that open.
 
-        - `purpose`: `DEMANDED`, `FORBIDDEN` (the result will be negated) or `SUPPOSED`.
+        - `purpose`: `DEMANDED`, `FORBIDDEN` (the result will be negated), `SUPPOSED`, `SHARED`
+          (supposed of several things, at once or of each) or `UNTRUE` (supposed, and negated).
 
         Raises:
             Refused: its quantities do not go together.
@@ -109,8 +112,13 @@ class Quantities:
             )
         special = [t for _, t in clause.things if t.how in (ONLY, MOST, MORE)]
         if special:
-            if len(special) > 1 or purpose == SUPPOSED:
+            if len(special) > 1 or purpose not in (DEMANDED, FORBIDDEN):
                 raise RuleRefused('too many quantities', 'write a sentence for each')
+            if special[0].how != ONLY and (clause.way.momentary or clause.way.passing):
+                raise RuleRefused(
+                    'PDDL3 cannot count what is done',
+                    "write how things may be: 'at most one ... may be ...'",
+                )
             return [self._limited(clause, special[0], purpose)]
         given = [pair for pair in clause.things if pair[1].index >= 0]
         rest = [pair for pair in clause.things if pair not in given]
@@ -122,8 +130,8 @@ class Quantities:
 
     def _ways(self, thing: NounPhrase, purpose: str) -> tuple[type[Forall] | type[Exists], ...]:
         if thing.how in UNIVERSAL:
-            return (Forall, Exists) if purpose == FORBIDDEN else (Forall,)
-        if thing.how == ANY and purpose == DEMANDED:
+            return (Forall,) if purpose in (DEMANDED, SUPPOSED) else (Forall, Exists)
+        if (thing.how == ANY and purpose == DEMANDED) or (purpose == UNTRUE and thing.index >= 0):
             return (Forall, Exists)
         return (Exists,)
 
@@ -231,25 +239,33 @@ class Quantities:
                 return [e for single in one for e in self.one_by_one(single, counted=counted)]
         return [self.complete(clause)]
 
-    def conditions(self, condition: RuleCondition, main: Clause | None = None) -> list[Formula]:
+    def conditions(
+        self, condition: RuleCondition, main: Clause | None = None, purpose: str = SUPPOSED
+    ) -> list[Formula]:
         """What a condition can mean, as one formula each.
 
         - `main`: the main clause as it was said, which half a sentence refers to.
+        - `purpose`: as of `formulas`.
 
         Raises:
             Refused: there is half a sentence, and no main clause that goes with it.
         """
         found: list[tuple[Formula, ...]] = [()]
         for part, true in condition.parts:
-            options = self._supposed(part, true, main)
+            options = self._supposed(part, main, purpose if true else UNTRUE)
             found = [(*before, option) for before in found for option in options]
             if len(found) > _MOST_OPTIONS:
                 raise RuleRefused('this can be read in too many ways', 'write whole sentences')
         if len(condition.parts) == 1:
             return [parts[0] for parts in found]
-        return [And(parts) if condition.conjunctive else Or(parts) for parts in found]
+        both: list[Formula] = [
+            And(parts) if condition.conjunctive else Or(parts) for parts in found
+        ]
+        if condition.conjunctive and not all(_lasts(part) for part, _ in condition.parts):
+            both += map(Or, found)  # two steps are never made at once
+        return both
 
-    def _supposed(self, part: Clause | Again, true: bool, main: Clause | None) -> list[Formula]:
+    def _supposed(self, part: Clause | Again, main: Clause | None, purpose: str) -> list[Formula]:
         several = [part] if isinstance(part, Clause) else []
         if isinstance(part, Again) and main is not None:
             several = self._clauses.again(main, part)
@@ -260,8 +276,15 @@ class Quantities:
         found: list[Formula] = []
         for clause in several:
             whole = self.complete(clause)
-            for formula in self.formulas(whole, SUPPOSED):
-                found.append(formula if true != is_negative(whole) else negated(formula))
+            negative, untrue = is_negative(whole), purpose == UNTRUE
+            if negative and untrue:
+                raise RuleRefused('two negations in one sentence', 'write one of them')
+            shared = not untrue and any(
+                thing.how in UNIVERSAL and not (_lasts(part) and number == whole.subject)
+                for number, thing in whole.things
+            )
+            for formula in self.formulas(whole, SHARED if shared else purpose):
+                found.append(negated(formula) if negative or untrue else formula)
         return found
 
     def _members(self, clause: Clause, number: int, thing: NounPhrase) -> tuple[str, ...]:
@@ -275,6 +298,11 @@ class Quantities:
             for name in found
             if name not in thing.names and self._clauses.fits(NounPhrase(NAME, (name,)), kind)
         )
+
+
+def _lasts(part: Clause | Again) -> bool:
+    """Whether a part of a condition states by itself how things are."""
+    return isinstance(part, Clause) and not (part.way.momentary or part.way.passing)
 
 
 def is_negative(clause: Clause) -> bool:

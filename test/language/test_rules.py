@@ -52,6 +52,12 @@ AMBIGUOUS = {
     'stack b1 on b2 before b3': 2,
     'b1 must always be on the table before b2 is': 2,
     'all blocks must be on the table before b1 is clear': 2,
+    'b1 must be held before b2 and b3': 2,  # nobody holds both at once, so one asks for nothing
+    'never hold b1 while holding b2 and b3': 2,
+    'after picking up b1 and picking up b2, put b3 on b4': 2,
+    'b1 must not be held while a block is not clear': 2,
+    'there must never be a time when b1 or b2 is not clear': 2,
+    'it must always be true that any block is clear': 2,
 }
 
 REFUSED = {
@@ -62,6 +68,8 @@ REFUSED = {
     'never': "ends behind 'never'",
     'b1 may be on b2': 'what may be is allowed already',
     'never put nothing on b3': 'two negations',
+    'b1 must not be held while no block is not clear': 'two negations',
+    'never move more than one block': 'PDDL3 cannot count what is done',
     'after b1 is on b2, never move b1': 'PDDL3 cannot say',
     'after b1 is on b2, b3 must be clear': 'it is unclear whether',
     'never put b1 on b2 while b3 is clear': 'a constraint compares states',
