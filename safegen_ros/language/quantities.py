@@ -301,7 +301,7 @@ class Quantities:
 
 
 def _lasts(part: Clause | Again) -> bool:
-    """Whether a part of a condition states by itself how things are."""
+    """Whether a part of a condition states how things are, and no step."""
     return isinstance(part, Clause) and not (part.way.momentary or part.way.passing)
 
 
