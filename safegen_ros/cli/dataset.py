@@ -120,7 +120,7 @@ def shard(
     with working(jobs, ray) as (workers, notify, console):
         made = build_shard(out, asked, workers, notify, index=index, of=of, blocks=blocks)
     console.print(f'made {made} blocks of shard {index} of {of}: {out}', soft_wrap=True)
-    _next(console, f'safegen data merge {out}')
+    _next(console, f'safegen data merge {out}', f', with all {of} shards')
 
 
 @app.command()
@@ -153,14 +153,19 @@ def lessons(
     from safegen_ros.datasets.pddl3.lessons import lesson_group, write_lessons
     from safegen_ros.datasets.requests.lessons import request_group
 
-    kinds: dict[str, Callable[[int, int, int], list[str]]]
-    kinds = {'plans': lesson_group, 'requests': request_group}
+    kinds: dict[str, tuple[Callable[[int, int, int], list[str]], str]]
+    kinds = {'plans': (lesson_group, 'smollm2-sft'), 'requests': (request_group, 'requests')}
     if mix not in kinds:
         raise typer.BadParameter(f'{mix!r} is not one of: {", ".join(kinds)}', param_hint='--mix')
+    make, recipe = kinds[mix]
     with working(jobs, '') as (workers, notify, console):
-        count = write_lessons(out, kinds[mix], groups, size, seed, workers, notify)
+        count = write_lessons(out, make, groups, size, seed, workers, notify)
     console.print(f'{count:,} lessons: {out}', soft_wrap=True)
-    _next(console, 'safegen train sft --config RECIPE --out FOLDER')
+    _next(
+        console,
+        'safegen train sft --config RECIPE.yaml --out runs/own',
+        f', with a recipe as config/train/{recipe}.yaml that has {out} as data.folder',
+    )
 
 
 @app.command()
@@ -309,8 +314,8 @@ def _tell_built(out: Path, fresh: bool, console: Console) -> None:
     console.print(f'{"built" if fresh else "whole already"}: {out}', soft_wrap=True)
 
 
-def _next(console: Console, command: str) -> None:
-    console.print(f'next: {command}', highlight=False, soft_wrap=True, markup=False)
+def _next(console: Console, command: str, when: str = '') -> None:
+    console.print(f'next{when}: {command}', highlight=False, soft_wrap=True, markup=False)
 
 
 def _tell_checked(folder: Path, rows: int, console: Console) -> None:
@@ -355,10 +360,13 @@ def _train(stage: str, config: Path, out: Path, resume: bool, report_to: list[st
     from safegen_ros.training.config import load_config
 
     recipe = data_path(config)
-    load_config(recipe)  # a mistake is reported before imports of many seconds
+    data = load_config(recipe).data  # a mistake is reported before imports of many seconds
     from safegen_ros.training.run import train
 
     model = train(recipe, out, resume, stage, report_to or ())
     if os.environ.get('RANK', '0') == '0':  # of the processes of `accelerate launch`
         print(f'model: {model}')
-        print(f'next: safegen eval model --model {model}, safegen up sim model:={model}')
+        # The rows of a text world need not be problems.
+        rows = f' --data {data.folder}' if data.world == 'pddl3' else ''
+        print(f'next: safegen eval model --model {model}{rows}')
+        print(f'next: safegen up sim model:={model}')
