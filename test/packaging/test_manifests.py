@@ -93,6 +93,24 @@ def test_a_module_that_is_missing_is_answered_with_its_extra() -> None:
         assert missing_part(ModuleNotFoundError(name=f'{name}.part')), name
 
 
+def test_the_devcontainer_is_made_of_what_there_is() -> None:
+    folder = ROOT / '.devcontainer'
+    config = json.loads((folder / 'devcontainer.json').read_text())
+    known = {'name', 'build', 'remoteUser', 'runArgs', 'postCreateCommand', 'customizations'}
+    assert set(config) <= known, 'look up what the specification takes, and add it'
+    dockerfile = (folder / config['build']['dockerfile']).resolve()
+    assert (dockerfile, (folder / config['build']['context']).resolve()) == (
+        ROOT / 'Dockerfile',
+        ROOT,
+    )
+    assert re.search(rf'\buseradd .* {config["remoteUser"]}$', dockerfile.read_text(), re.M)
+    maker, target = config['postCreateCommand'].split()
+    assert maker == 'make'
+    assert re.search(rf'^{target}:', (ROOT / 'Makefile').read_text(), re.M)
+    editor = config['customizations']['vscode']
+    assert all(re.fullmatch(r'[\w-]+\.[\w-]+', each) for each in editor['extensions'])
+
+
 def test_the_example_needs_nothing_but_what_its_package_xml_names() -> None:
     folder = 'examples/tower_client'
     used = set()
