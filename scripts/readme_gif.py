@@ -29,7 +29,7 @@ from safegen_ros.verdict import Verdict
 
 WIDTH, HEIGHT, PANEL = 960, 540, 400  # pixels
 RATE = 10  # pictures per second
-CARD_S, MOTION_S, END_S = 1.5, 4.0, 1.0
+CARD_S, MOTION_S, END_S = 1.2, 3.4, 1.0
 WHITE, GREY, RED, GREEN = '#f4f6f8', '#9aa7b4', '#ff6b5e', '#5fd38a'
 BACKGROUND = '#18212b'
 
