@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(559, 400),
-    'source lines': Limit(113_760, 76_000),
+    'source lines': Limit(113_762, 76_000),
     'test files': Limit(267),
     'test lines': Limit(59_981, 42_000),
     'median source file': Limit(200, 200),

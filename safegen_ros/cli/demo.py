@@ -220,7 +220,9 @@ def _with_stack(
             return None if died is None else died.message
 
         with Client(alive=alive) as client:
-            return _run_goal(client, session, asked, display)
+            status = _run_goal(client, session, asked, display)
+        display.busy('stopping the nodes')
+        return status
 
 
 def _run_goal(client: Client, session: RunRecorder, asked: GoalRequest, display: RunDisplay) -> int:
