@@ -55,7 +55,7 @@ install_packages() {
   stamp_is packages "$key" && [ -x "$python" ] && return
   take_pip_settings "$1"
   say "making .venv with $1: ROS 2 and the locked packages (five minutes in all)"
-  "$uv" venv --quiet --clear --python "$1" "$venv"
+  "$uv" venv --quiet --clear --seed --python "$1" "$venv"
   mkdir -p "$stamps"
   "$uv" pip sync --quiet --python "$python" --compile-bytecode requirements/lock.txt
   say "installing torch (${TORCH_BACKEND:-cpu})"
