@@ -29,7 +29,7 @@ _MARK = (
 )
 _ENDS = re.compile(rf'[.;\n]+|,?\s+\b(?:and|but)\s+(?={_MARK}\b)|,\s+(?={_MARK}\b)', re.IGNORECASE)
 """Where one part of a request ends: a sentence, or what comes before a rule in the same one."""
-_RULE = re.compile(rf'\b{_MARK}\b', re.IGNORECASE)
+_RULE = re.compile(rf'\b(?:{_MARK}|no|only|keep|neither)\b', re.IGNORECASE)
 _BEGINS = re.compile(r'(?:,?\s+\b(?:and|but|yet|while|though)\b|,)\s+', re.IGNORECASE)
 """Where a rule may begin within such a part, behind the task."""
 _CONDITION = re.compile(

@@ -220,7 +220,7 @@ ON = '(on b1 b2)'
     [
         ('Put b1 on b2 and b3 on b4.', ON, '', "'b3'"),
         ('Put b1 on b2, then put B3 on the table', ON, '', "'b3'"),
-        ('Put b1 on b2. Keep all the blocks clear.', ON, '', 'all blocks'),
+        ('Put b1 on b2. Leave all the blocks clear.', ON, '', 'all blocks'),
         ('Put b1 on b2 without ever touching b2.', ON, '', 'without'),
         ('Put b3 on b4 before b1 goes on b2.', '(and (on b1 b2) (on b3 b4))', '', 'before'),
         ('Put b1 on b2 after b3 lands on b4.', '(and (on b1 b2) (on b3 b4))', '', 'after'),
@@ -294,6 +294,9 @@ NEVER_ON_C = '(always (not (exists (?x) (on ?x c))))'
     [
         ('Put a on b.', ''),
         ('Never put anything on c.', NEVER_ON_C),
+        ('Put a on b. No block may ever be on c.', NEVER_ON_C),
+        ('Keep c on the table.', '(always (on-table c))'),
+        ('Only a may be held.', '(always (forall (?x) (imply (holding ?x) (= ?x a))))'),
         ('Put a on b, and never put anything on c.', NEVER_ON_C),
         ('Put a on b but never put anything on c; then rest', NEVER_ON_C),
         ('Put a on b, NEVER put anything on c', NEVER_ON_C),
