@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from safegen_ros.language.clauses import KEEP, MAY, Clause, Clauses, MainClause
+from safegen_ros.language.clauses import KEEP, MAY, Clauses, MainClause
 from safegen_ros.language.grammar import Modifier, Parse
 from safegen_ros.language.noun_phrases import (
     ALL,
@@ -17,7 +17,6 @@ from safegen_ros.language.noun_phrases import (
     NOR,
     ONLY,
     OR,
-    SOME,
     UNIVERSAL,
 )
 from safegen_ros.language.quantities import (
@@ -27,6 +26,7 @@ from safegen_ros.language.quantities import (
     Quantities,
     RuleRefused,
     is_negative,
+    leaves_out_who,
     negated,
 )
 from safegen_ros.pddl.model import (
@@ -185,7 +185,7 @@ class _Meaning:
         counted = purpose == COUNTED
         hows = {thing.how for _, thing in clause.things}
         several = hows & {*UNIVERSAL, *((ANY, NO, NOR, OR) if counted else ())}
-        anyone = counted and self._left_out_agent(clause)
+        anyone = counted and leaves_out_who(clause)
         if anyone:
             several |= {ALL}
         found: list[ConstraintTree] = []
@@ -200,14 +200,6 @@ class _Meaning:
             shape = SUPPOSED if counted else DEMANDED
             found += [make(f) for f in self._quantities.formulas(clause, shape)]
         return found
-
-    @staticmethod
-    def _left_out_agent(clause: Clause) -> bool:
-        """Whether it is open who of several does something."""
-        return any(
-            number == clause.way.agent and thing.index < 0 and thing.how == SOME
-            for number, thing in clause.things
-        )
 
     def _plain(self, time: Modifier | None) -> list[ConstraintTree]:
         kind = time.kind if time is not None else ''

@@ -279,6 +279,9 @@ class Quantities:
             negative, untrue = is_negative(whole), purpose == UNTRUE
             if negative and untrue:
                 raise RuleRefused('two negations in one sentence', 'write one of them')
+            if leaves_out_who(whole) and (isinstance(part, Again) or part.done):
+                cure = "say who: 'while ... carries ...', not 'while carrying ...'"
+                raise RuleRefused('it is unclear who of several does this', cure)
             shared = not untrue and any(
                 thing.how in UNIVERSAL and not (_lasts(part) and number == whole.subject)
                 for number, thing in whole.things
@@ -303,6 +306,14 @@ class Quantities:
 def _lasts(part: Clause | Again) -> bool:
     """Whether a part of a condition states how things are, and no step."""
     return isinstance(part, Clause) and not (part.way.momentary or part.way.passing)
+
+
+def leaves_out_who(clause: Clause) -> bool:
+    """Whether it is open who of several does something."""
+    return any(
+        number == clause.way.agent and thing.index < 0 and thing.how == SOME
+        for number, thing in clause.things
+    )
 
 
 def is_negative(clause: Clause) -> bool:

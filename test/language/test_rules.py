@@ -167,13 +167,16 @@ def test_left_out_robots_of_several_make_a_limit_ambiguous(
 ) -> None:
     problem = problems['grippers']
     two = read_problem(
-        """(define (problem p) (:domain gripper-strips) (:objects r1 r2 - robot a - room)
+        """(define (problem p) (:domain gripper-strips) (:objects r1 r2 - robot a - room b - object)
         (:init (at-robby r1 a) (at-robby r2 a)) (:goal (and)))""",
         problem.domain,
     )
     with pytest.raises(AmbiguousRule):
         read_rules("don't visit a more than once", two)
     assert read_rules('never visit a', two)[0].constraints
+    with pytest.raises(PddlError, match='who of several'):
+        read_rules('r1 must not be in a unless carrying b', two)
+    assert read_rules('r1 must not be in a unless r1 carries b', two)[0].constraints
     with pytest.raises(PddlError, match='which robot is meant'):
         read_rules('the robot must never be in a', two)
 
