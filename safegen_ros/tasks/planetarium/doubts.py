@@ -71,7 +71,7 @@ _SEVERAL = (
 )
 """Words by which a request can mean objects that it does not name."""
 _COUNTS = ('two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven')
-_NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(_COUNTS)})(?![\w-])')
+_NUMBER = re.compile(rf'(?<![\w.-])(\d+|{"|".join(_COUNTS)})(?![\w-])( steps?\b)?')
 _OPEN = re.compile(rf'\b(?:{_SEVERAL}|{"|".join(_COUNTS)})\b')
 _LIKE_A_NAME = re.compile(r'(?<![\w-])[a-z]+[_-]?\d+(?![\w-])')
 _UNSPELT = re.compile(r'\b(do|does|did|ca|wo|is|are|was|were|must|should|could|would)nt\b')
@@ -164,12 +164,11 @@ def _missed_objects(text: str, problem: Problem) -> Iterator[str]:
         if len(meant) < (count or len(there or members)) or len(meant - named) > count > 0:
             yield f"the request says '{how} {word}', and the reading has {len(meant)}"
     times = {time for each in problem.constraints for time in each.times}
-    for number in _NUMBER.findall(text):
+    for number, steps in _NUMBER.findall(text):
         count = int(number) if number.isdecimal() else _COUNTS.index(number) + 2
-        if (
-            count not in times
-            and count > len(used)
-            and not any(re.fullmatch(rf'.*\D0*{count}', name) for name in used)
+        if count not in times and (
+            steps
+            or (count > len(used) and not any(re.fullmatch(rf'.*\D0*{count}', n) for n in used))
         ):
             yield f'the request says {number!r}, and the reading has no such number'
 

@@ -221,6 +221,7 @@ ON = '(on b1 b2)'
         ('Put b1 on b2 and b3 on b4.', ON, '', "'b3'"),
         ('Put b1 on b2, then put B3 on the table', ON, '', "'b3'"),
         ('Put b1 on b2. Leave all the blocks clear.', ON, '', 'all blocks'),
+        ('Put b1 on b2 in two steps.', ON, '', 'two'),
         ('Put b1 on b2 without ever touching b2.', ON, '', 'without'),
         ('Put b3 on b4 before b1 goes on b2.', '(and (on b1 b2) (on b3 b4))', '', 'before'),
         ('Put b1 on b2 after b3 lands on b4.', '(and (on b1 b2) (on b3 b4))', '', 'after'),
