@@ -39,6 +39,8 @@ _MAX_TEXT = 2000  # characters of one value
 _LARGEST = 1e12  # of a number in YAML
 _MOST_DIGITS = 300  # of a number in JSON; more would take long to convert
 
+_DECIMAL = re.compile(r'[-+]?(?:0|[1-9][\d_]*)?(?:\.\d*)?(?:[eE][-+]?\d+)?', re.ASCII)
+
 _JSON_SPACE = re.compile(r'[ \t\r\n]*')
 _JSON_TOKEN = re.compile(
     r"""[\[\]{},:] | "(?:[^"\\\x00-\x1f]|\\.)*" | (?:true|false|null)\b
@@ -185,6 +187,9 @@ def _placed(loader: yaml.SafeLoader, node: yaml.Node, source: str) -> Placed:
     if isinstance(value, (int, float)):
         if abs(value) > _LARGEST or not math.isfinite(value):
             raise empty.error('a number that is too large', f'use numbers up to {_LARGEST:g}')
+        if not _DECIMAL.fullmatch(node.value):
+            what = f'{node.value[:40]!a}, which YAML reads as {value:g}'
+            raise empty.error(what, 'write the number in decimal digits, without zeros before it')
         return Placed(float(value), source, line, column)
     if isinstance(value, str) and (character := hidden(value)):
         raise empty.error(f'the character {character}, which is not seen', 'remove it')

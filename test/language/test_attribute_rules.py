@@ -152,6 +152,8 @@ def test_what_rules_can_say(problems: Mapping[str, Problem]) -> None:
         ('weight: 3', 'weight: {a: 1}', '4:10: an attribute must be a number'),
         ('weight: 3', 'weight: 1.0e+99', '4:18: a number that is too large'),
         ('weight: 3', 'weight: .nan', 'a number that is too large'),
+        ('weight: 3', 'weight: 010', "4:18: '010', which YAML reads as 8"),
+        ('weight: 3', 'weight: 1:30', 'which YAML reads as 90'),
         ('weight: 3', 'weight: 2020-13-45', 'a value that cannot be read'),
         ('weight: 3', 'weight: 2020-01-02', 'a date that is not supported'),
         ('weight: 3', 'weight: &w 3', None),
