@@ -89,7 +89,9 @@ def run_demo(
         with RunDisplay(console) as display:
             return _with_stack(specs, session, asked, display)
 
-    return kept_run(asked, work, video, console)
+    status = kept_run(asked, work, video, console)
+    console.print('in a browser: safegen up sim --console', highlight=False)
+    return status
 
 
 def show_rules_matter(console: Console, problem: Problem) -> None:

@@ -179,8 +179,7 @@ def serve(gate: Gate, port: int) -> viser.ViserServer:
     """
     import viser
 
-    # A HEAD request, or one with TLS, would print a traceback.
-    logging.getLogger('websockets.server').setLevel(logging.CRITICAL)
+    logging.getLogger('websockets.server').addFilter(_is_ours_to_fix)
     show_at_once()
     wake_in_its_thread()
     inbound = Inbound()
@@ -209,6 +208,16 @@ def serve(gate: Gate, port: int) -> viser.ViserServer:
         )
     inbound.guis = lambda: [server.gui, *(each.gui for each in server.get_clients().values())]
     return server
+
+
+def _is_ours_to_fix(record: logging.LogRecord) -> bool:
+    """Whether a line of the web server is about more than a request of no browser.
+
+    A HEAD request, or one with TLS, would print a traceback.
+    """
+    from websockets.exceptions import InvalidHandshake
+
+    return not (record.exc_info and isinstance(record.exc_info[1], InvalidHandshake))
 
 
 def _door(gate: Gate, inner: Callable[..., Any]) -> Callable[..., Any]:

@@ -121,7 +121,7 @@ class OperatorConsole(Closing):
 
     def _build(self, parts: Parts) -> None:
         gui = parts.gui
-        gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=self._settings.dark)
+        self._theme(self._settings.dark)
         self._stamp = Html(gui) if self._settings.stamped else None
         self._top = OperatorPanel(parts)
         cards = self._top.cards
@@ -140,11 +140,7 @@ class OperatorConsole(Closing):
                 self._release = gui.add_button('Open the tool: what it holds falls', color='gray')
                 self._release.on_click(lambda _: parts.doing(parts.link.release))
             dark = gui.add_checkbox('Dark page', self._settings.dark)
-            dark.on_update(
-                lambda _: gui.configure_theme(
-                    show_logo=False, show_share_button=False, dark_mode=dark.value
-                )
-            )
+            dark.on_update(lambda _: self._theme(dark.value))
         with cards.card(HISTORY):
             self._history = HistoryTab(parts, self._stage, runs_dir())
         self._server.on_client_disconnect(cards.forget)
@@ -157,6 +153,12 @@ class OperatorConsole(Closing):
             least, most = _PANEL_WIDTHS
             width = _PANEL_SHARE * client.camera.image_width
             client.gui.main_panel.set_width(max(least, min(width, most)))
+
+    def _theme(self, dark: bool) -> None:
+        self._server.gui.configure_theme(
+            # The width that a panel has where none is set, as on a phone that was turned.
+            control_width='large', dark_mode=dark, show_logo=False, show_share_button=False,
+        )  # fmt: skip
 
     @property
     def url(self) -> str:

@@ -141,6 +141,8 @@ class StackLink:
         stop = StopView(
             True, message.stopped, message.reason, message.count, seconds_of(message.stamp)
         )
+        if self._state.snapshot.stop.stopped and not stop.stopped:
+            self.goals.leave()
         self._state.set(stop=stop)
 
     def _pending(self, message: msg.PendingPlan) -> None:

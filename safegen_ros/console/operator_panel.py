@@ -101,7 +101,7 @@ class OperatorPanel:
             self._cancel.on_click(lambda _: self._cancel_goal())
             with self.cards.card(PLAN, APPROVE, RUN, DONE, *BESIDE, running=False):
                 self._new = gui.add_button('Next task', icon=icon('arrow-right'))
-            self._new.on_click(lambda event: self.cards.open(TASK, event.client))
+            self._new.on_click(lambda event: self._next_task(event.client))
 
     def update(self, snapshot: Snapshot) -> None:
         """Shows the known state."""
@@ -157,6 +157,10 @@ class OperatorPanel:
     def _stop(self) -> None:
         # The head shows it in red; a green line would not fit.
         self._parts.doing(lambda: self._parts.link.stop() and None)
+
+    def _next_task(self, client: viser.ClientHandle | None) -> None:
+        self._parts.link.goals.leave()
+        self.cards.open(TASK, client)
 
     def _cancel_goal(self) -> None:
         goal = self._parts.state.snapshot.goal

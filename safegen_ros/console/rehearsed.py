@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Problem
@@ -116,6 +117,14 @@ class PlanPreview(Closing):
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends with the stack, and without a traceback
     os.nice(_NICENESS)  # the arm and the page come first
+    threading.Thread(target=_end_with_the_console, daemon=True).start()
+
+
+def _end_with_the_console() -> None:
+    """Ends this process when its parent does, even if the parent was killed."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _rehearse(

@@ -46,10 +46,10 @@ class View(NamedTuple):
     target: tuple[float, float, float]
 
 
-ASPECT = 1.0
+ASPECT = 0.85
 """Width over height of a picture with all of a view; a narrower one is taken from farther away."""
 
-CELL = View((0.86, 0.45, 0.48), (0.20, 0.05, 0.05))
+CELL = View((0.62, 0.42, 0.46), (0.13, 0.13, 0.12))
 REPLAY = View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05))
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
@@ -97,18 +97,18 @@ class Stage:
 
         Args:
             now: by the monotonic clock, which drives the ghost [s].
-            chosen: a problem in the form of a task; its start is shown while no block was seen.
+            chosen: a problem in the form of a task; shown while there is no goal.
         """
         goal = snapshot.goal
         pending, stage = snapshot.pending if snapshot.waits else None, goal.stage if goal else ''
         waiting = pending.may_be_approved if pending else stage in _GHOST_STAGES
-        stale = waiting and goal is not None and not begins_here(goal, snapshot.look)
+        problem = goal.problem if goal is not None else chosen
+        stale = not begun(goal) and problem is not None and not stands(problem, snapshot.look)
         if snapshot.look is not self._seen or stale != self._stale:
             self._seen, self._stale = snapshot.look, stale
             self._show_look(snapshot.look, stale)
-        self._goal.show(goal.problem if goal is not None else chosen)
-        idle = (goal is None or not goal.running) and not snapshot.look.poses
-        self._show_ghost(snapshot, now, waiting, chosen if idle else None)
+        self._goal.show(problem)
+        self._show_ghost(snapshot, now, waiting, problem)
 
     def _show_look(self, look: Look, stale: bool) -> None:
         angles = [angle for name in JOINT_NAMES if (angle := look.joints.get(name)) is not None]
@@ -118,30 +118,31 @@ class Stage:
             fingers = [look.joints.get(name) for name in FINGER_JOINTS]
             if None not in fingers:
                 self._live.show_opening(2 * float(fingers[0] or 0.0))
-        # The blocks of the task before are not those that the plan will move.
+        # The blocks of the task before are not those that the next plan will move.
         self._live.show_blocks({} if stale else look.poses)
 
     def _show_ghost(
-        self, snapshot: Snapshot, now: float, waiting: bool, chosen: Problem | None
+        self, snapshot: Snapshot, now: float, waiting: bool, problem: Problem | None
     ) -> None:
         goal = snapshot.goal
-        steps, problem = shown_plan(snapshot, goal) if goal is not None else ((), None)
-        if goal is None or not goal.running or not steps or problem is None:
+        steps, planned = shown_plan(snapshot, goal) if goal is not None else ((), None)
+        if goal is None or not goal.running or not steps or planned is None:
             self._rehearser.forget()
         else:
             poses = snapshot.look.poses if goal.record.replans else None
-            self._rehearser.want(problem, Plan(steps_of(steps)), poses)
+            self._rehearser.want(planned, Plan(steps_of(steps)), poses)
         motion = self._rehearser.motion
         if motion is not self._motion:
             self._motion = motion
             self._path.show([each.joints for each in motion.postures] if motion else [])
         posture = motion.at(_moment(now)) if motion is not None and waiting else None
-        if waiting and posture is None and goal is not None:
-            posture = self._start_of(goal.problem, bool(goal.record.replans))
+        if posture is None and (waiting or self._stale):
+            start = self._start_of(problem, goal is not None and bool(goal.record.replans))
+            posture = start if waiting or start.blocks else None
         note = preview_words(motion) if waiting else ''
-        if chosen is not None and (start := self._start_of(chosen)).blocks:
-            posture, note = start, 'start of the chosen task'
-        named = self._stale or chosen is not None
+        if goal is None and posture is not None:
+            note = 'start of the chosen task'
+        named = self._stale
         put(self._ghost.frame, visible=posture is not None)
         put(self._note, visible=bool(note), text=note)
         if posture is not None and (posture, named) != (self._posture, self._named):
@@ -194,11 +195,16 @@ class Stage:
         self._rehearser.close()
 
 
-def begins_here(goal: GoalView, look: Look) -> bool:
-    """Whether the plan of a goal begins with the blocks as they were seen last."""
-    if goal.record.replans or goal.problem is None:
-        return True  # planned from the measured world
-    return set(look.facts) == set(map(atom_text, goal.problem.init))
+def begun(goal: GoalView | None) -> bool:
+    """Whether a goal goes on with the blocks as they were seen last, or has ended."""
+    return goal is not None and (
+        not goal.running or goal.stage == 'executing' or bool(goal.record.replans)
+    )
+
+
+def stands(problem: Problem, look: Look) -> bool:
+    """Whether the blocks were seen as a problem begins."""
+    return set(look.facts) == set(map(atom_text, problem.init))
 
 
 def preview_words(motion: RehearsedMotion | None) -> str:

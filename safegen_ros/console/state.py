@@ -358,6 +358,16 @@ class Goals:
                 self._views[id] = replace(self._views[id], ours=True)
                 self._show()
 
+    def leave(self) -> None:
+        """Shows a goal that has ended no longer: the next task begins, or the stack was reset."""
+        with self._lock:
+            view = self._views.get(self._shown)
+            if view is not None and not view.running:
+                self._shown = ''
+                self._views.pop(view.id)
+                self._events.forget(view.id)
+                self._show()
+
     def lose(self, there: Collection[str]) -> None:
         """Ends the goals whose node is gone: no report of their end will come."""
         with self._lock:

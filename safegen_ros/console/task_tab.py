@@ -89,10 +89,10 @@ class TaskTab:
         hint = 'such as: never put anything on b3; the key Enter adds it'
         self._rule = gui.add_text('Add a rule', '', hint=hint, multiline=True)
         self._trouble = Html(gui)
+        self._such = gui.add_button_group('Such as', (NO_EXAMPLE,), visible=False)
         self._add = gui.add_button('Add the rule', color='gray')
         self._rules = Html(gui)
         self._drop = gui.add_button('Take back the last rule', color='gray', visible=False)
-        self._such = gui.add_button_group('Such as', (NO_EXAMPLE,), visible=False)
 
     def _add_options(self, gui: viser.GuiApi) -> None:
         with gui.add_folder('How it is planned', expand_by_default=False):
@@ -104,6 +104,8 @@ class TaskTab:
         self._plan = gui.add_button('Plan and prove only', color='gray')
 
     def _connect(self) -> None:
+        for choice in (self._kind, self._name):
+            choice.on_update(lambda _: self._parts.link.goals.leave())
         self._kind.on_update(lambda _: self._switch())
         self._name.on_update(lambda _: self._pick())
         for field in (self._text, self._domain, self._words):
@@ -272,7 +274,7 @@ class TaskTab:
             put(self._rule, value='')
             self._show()
         troubles = [draw('trouble', each) for each in found.troubles]
-        told = 'Correct this rule or clear it, then the task can be sent.'
+        told = 'Correct this rule, take an example, or clear it. Then the task can be sent.'
         self._trouble.show(panel(*troubles, told) if troubles else '')
 
     def _drop_rule(self) -> None:

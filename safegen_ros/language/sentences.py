@@ -153,7 +153,7 @@ class Sentence:
             if word not in names:
                 close = suggestion(word, sorted({*names, *self._wanted}))
             what = f'the rule is not understood from {word[:40]!a} on'
-        cure = f'{close}possible next words: {wanted}; docs/constraints.md has examples'
+        cure = f'{close}possible next words: {wanted}'
         return self.error(what, cure, index, NotUnderstood)
 
 

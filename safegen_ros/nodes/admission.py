@@ -65,11 +65,6 @@ class CommandServer:
         self._service = node.create_service(
             Operate, f'~/{SERVICE}', self._serve, callback_group=node.transitions
         )
-        if not operators:
-            node.get_logger().warning(
-                'no operators_file is set: any process that reaches this node may send goals, '
-                'approve, reset, release and set parameters'
-            )
 
     @property
     def required(self) -> bool:

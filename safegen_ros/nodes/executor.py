@@ -122,6 +122,11 @@ class ExecutorNode(SafegenNode):
         self.journal.open(values['journal'])
         # Before the arm is opened, which is powered only where an operator has released it.
         self._stop.commission(values['cell'] == ARM_CELL)
+        if values['cell'] == ARM_CELL and not self.commands.required:
+            self.get_logger().warning(
+                'Any program that reaches this ROS domain can move the arm. To require signatures '
+                'of operators, set operators_file (docs/security.md).'
+            )
         if values['cell'] == 'twin':
             self._samples.offer_joints()
             scene = self._scene()
@@ -214,7 +219,7 @@ class ExecutorNode(SafegenNode):
         stop = self._stop.state
         if stop.stopped:
             raise SafegenError(
-                f'the stack is stopped: {stop.reason}: {CURE}', ErrorCode.EXECUTION_STOPPED
+                f'the stack is stopped ({stop.reason}); {CURE}', ErrorCode.EXECUTION_STOPPED
             )
         super().admit(goal)
 

@@ -149,7 +149,7 @@ class PlannerNode(SafegenNode):
         def work(goal: RunContext) -> None:
             # What moves nothing may be planned while the stack is stopped.
             if reason := self._stop.reason:
-                raise SafegenError(f'the stack is stopped: {reason}', ErrorCode.PLANNING_STOPPED)
+                raise SafegenError(reason, ErrorCode.PLANNING_STOPPED)
             if goal.request.accept_reading and not goal.in_words:
                 raise SafegenError(
                     'accept_reading is for tasks in words: leave it out, or send format words',

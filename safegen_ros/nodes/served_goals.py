@@ -212,6 +212,5 @@ class ExecutionGoal(ServedGoal[ExecutePlan.Goal, ExecutePlan.Result]):
             return error
         reason = self._stop.state.reason or 'it has been reset since'
         return SafegenError(
-            f'the stack was stopped: {reason}; the execution has ended: {CURE}',
-            ErrorCode.EXECUTION_STOPPED,
+            f'the stack was stopped ({reason}); {CURE}', ErrorCode.EXECUTION_STOPPED
         )

@@ -125,7 +125,7 @@ class StopServer(Closing):
         if self.state != before:
             self._publish()
         if self.state.stopped:
-            log.error(f'stopped since before the start: {self.state.reason}: {CURE}')
+            log.error(f'stopped since before the start: {self.state.reason}; {CURE}')
 
     @property
     def moving(self) -> bool:
@@ -138,7 +138,7 @@ class StopServer(Closing):
         return Health(
             'stop',
             diagnostics.ERROR if stop.stopped else diagnostics.OK,
-            f'stopped: {stop.reason}: {CURE}' if stop.stopped else 'not stopped',
+            f'stopped: {stop.reason}; {CURE}' if stop.stopped else 'not stopped',
             {'stops': stop.count},
         )
 
@@ -205,7 +205,7 @@ class StopServer(Closing):
         self._publish()
         stop = self.state
         failed = self._write_down(stop.reason)
-        self._node.get_logger().error(f'stopped: {stop.reason}: {CURE}')
+        self._node.get_logger().error(f'stopped: {stop.reason}; {CURE}')
         return failed
 
     def _obey(self, message: StopState) -> None:

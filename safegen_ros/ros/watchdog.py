@@ -69,7 +69,9 @@ class StopListener:
     def reason(self) -> str:
         """Why nothing may move; empty when nothing is known to forbid it."""
         state = self._state
-        return f'{state.reason}: {CURE}' if state is not None and state.stopped else ''
+        if state is None or not state.stopped:
+            return ''
+        return f'the stack is stopped ({state.reason}); {CURE}'
 
     def wait(self, timeout_s: float) -> StopState | None:
         """The state, also if it has to be waited for; None when it does not come in time [s]."""
@@ -82,10 +84,8 @@ class StopListener:
         # What the executor says is about the stop already, or about something worse.
         if 400 <= error.code < 500:
             return error
-        return SafegenError(
-            f'the stack was stopped, and nothing moves for this goal: {self.reason or CURE}',
-            ErrorCode.PLANNING_STOPPED,
-        )
+        told = self.reason or f'the stack was stopped; {CURE}'
+        return SafegenError(told, ErrorCode.PLANNING_STOPPED)
 
     def _take(self, message: StopState) -> None:
         with self._news:

@@ -9,6 +9,7 @@ import base64
 import gzip
 import hashlib
 import http.client
+import logging
 import socket
 import string
 import subprocess
@@ -127,6 +128,9 @@ def test_a_request_of_no_browser_prints_no_traceback(port: int, caplog: Any) -> 
         connection.sendall(b'HEAD / HTTP/1.1\r\n\r\n')
         connection.makefile().read()
     assert not caplog.records
+    error = ValueError('a fault of ours')
+    logging.getLogger('websockets.server').error('connection handler failed', exc_info=error)
+    assert len(caplog.records) == 1
 
 
 def test_the_token_is_taken_once_and_a_cookie_after_that(port: int) -> None:

@@ -186,7 +186,6 @@ def a_text_that_cannot_be_read_is_shown_at_its_line_and_its_repair_is_executed(
     screen: Screen, console: OperatorConsole, script: Script
 ) -> None:
     wait_until(lambda: console.state.snapshot.up, 'the executor')
-    screen.click('Next task')
     screen.choose('Task from', 'PDDL or JSON text')
     screen.write('Text', TWO.replace('(on c1 c2)', '(on c1 x)'))
     screen.click('Read it')
@@ -338,7 +337,7 @@ def test_it_fits_on_a_tablet_in_the_dark(
     tablet.picture('console-tablet')
     for width, height in ((390, 844), (844, 390)):  # a phone that is turned
         page.set_viewport_size({'width': width, 'height': height})
-        page.wait_for_function('document.querySelector(".sg-head").clientWidth > 380')
+        page.wait_for_function('document.querySelector(".sg-head").clientWidth > 340')
     page.close()
 
 

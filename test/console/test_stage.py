@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from safegen_ros.console import choices
 from safegen_ros.console.access import Gate, serve
 from safegen_ros.console.rehearsed import Posture, RehearsedMotion
 from safegen_ros.console.scene import GOAL_AT, Stand, Table
-from safegen_ros.console.stage import ASPECT, CELL, Stage, begins_here, framed
+from safegen_ros.console.stage import ASPECT, CELL, Stage, framed
 from safegen_ros.console.state import GoalView, Look, Pending, Snapshot
 from safegen_ros.nodes.cell_view import _blocks
 from safegen_ros.pddl.model import Problem
@@ -32,7 +33,7 @@ from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.record.events import TaskEvent, begin
 from safegen_ros.record.history import task_record
-from safegen_ros.record.present.pictures import goal_html, state_html
+from safegen_ros.record.present.pictures import goal_html, state_html, wanted_towers
 from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.description.mjcf import build_mjcf, legend
 from safegen_ros.robot.pose import Pose
@@ -127,7 +128,7 @@ def test_a_preview_that_is_not_there_yet_is_said(stage: Stage) -> None:
     assert {*blocks(stage._live, labels=True)} == {*THREE.problem.objects}
 
 
-def test_the_start_of_a_chosen_task_is_shown_until_blocks_are_seen(stage: Stage) -> None:
+def test_the_start_of_a_chosen_task_is_shown_where_there_is_no_goal(stage: Stage) -> None:
     stage.update(Snapshot(), 0.0, THREE.problem)
     assert {*blocks(stage._ghost, labels=True)} == {*THREE.problem.objects}
     assert 'start of the chosen task' in stage._note.text
@@ -136,17 +137,22 @@ def test_the_start_of_a_chosen_task_is_shown_until_blocks_are_seen(stage: Stage)
     stage.update(waits(Look()), 2.0, TWO.problem)  # what waits for a person goes before
     assert {*blocks(stage._ghost)} == {*THREE.problem.objects}
     assert 'preview of the proved plan' in stage._note.text
-    stage.update(Snapshot(look=look_at(THREE.problem)), 3.0, TWO.problem)
-    assert not blocks(stage._ghost)
-    assert not stage._note.visible
+    for look, seen in ((look_at(THREE.problem), False), (look_at(TWO.problem), True)):
+        stage.update(Snapshot(look=look), 3.0, TWO.problem)
+        assert {*blocks(stage._live if seen else stage._ghost)} == {*TWO.problem.objects}
+        assert not blocks(stage._ghost if seen else stage._live)
+        assert stage._note.visible is not seen
+        assert stage._goal._shown == wanted_towers(TWO.problem)  # not those of the last goal
 
 
-def test_a_plan_for_the_measured_world_begins_where_the_blocks_are() -> None:
-    goal = waits(Look()).goal
-    assert goal is not None
-    assert begins_here(goal, look_at(THREE.problem))
-    assert not begins_here(goal, look_at(TWO.problem))
-    assert not begins_here(goal, Look())
+def test_the_start_is_shown_until_the_arm_moves(stage: Stage) -> None:
+    seen = replace(waits(look_at(TWO.problem)), pending=None)
+    assert seen.goal is not None
+    for name, shown in (('generating', stage._ghost), ('executing', stage._live)):
+        stage.update(replace(seen, goal=replace(seen.goal, stage=name)), 0.0)
+        expected = THREE if shown is stage._ghost else TWO
+        assert {*blocks(shown, labels=True)} == {*expected.problem.objects}
+        assert not stage._note.visible
 
 
 def seen(point: tuple[float, float, float], aspect: float) -> tuple[float, float]:
@@ -194,7 +200,10 @@ if __name__ == '__main__':
 
 
 @pytest.mark.nightly
-def test_ctrl_c_of_the_whole_group_prints_no_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize(('end', 'number'), [(os.killpg, signal.SIGINT), (os.kill, signal.SIGKILL)])
+def test_a_rehearsal_ends_with_the_console_and_prints_no_traceback(
+    tmp_path: Path, end: Callable[[int, int], None], number: int
+) -> None:
     program = tmp_path / 'program.py'
     program.write_text(SCRIPT, encoding='utf-8')
     paths = [str(Path(__file__).parents[1]), os.environ.get('PYTHONPATH', '')]
@@ -204,8 +213,8 @@ def test_ctrl_c_of_the_whole_group_prints_no_traceback(tmp_path: Path) -> None:
     )  # fmt: skip
     assert running.stdout is not None
     assert running.stdout.readline() == 'rehearsed\n'
-    os.killpg(running.pid, signal.SIGINT)
-    _, errors = running.communicate(timeout=WAIT_S)
+    end(running.pid, number)
+    _, errors = running.communicate(timeout=WAIT_S)  # until no process has the pipes
     assert 'Traceback' not in errors
     assert 'KeyboardInterrupt' not in errors
 

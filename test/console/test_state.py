@@ -168,6 +168,19 @@ def test_a_replan_has_a_problem_of_its_own() -> None:
     assert (again.plan, again.step) == (STEPS, 0)
 
 
+def test_a_goal_is_left_when_it_has_ended_and_never_before() -> None:
+    at = ConsoleState()
+    goals = Goals(at)
+    for event in (begun(), judged(1)):
+        goals.take('planner', ID, event)
+    goals.leave()
+    assert at.snapshot.goal is not None
+    goals.take('planner', ID, ENDED)
+    goals.leave()
+    assert at.snapshot.goal is None
+    assert dict(way(at.snapshot, situation(at.snapshot)))['Task'] == 'now'
+
+
 def _stack(order: Sequence[tuple[str, str, Event]]) -> Snapshot:
     at = ConsoleState()
     goals = Goals(at)
@@ -368,7 +381,7 @@ def test_a_stop_that_was_reset_is_no_news_any_more() -> None:
 @pytest.mark.parametrize('moves', [True, False])
 def test_a_stop_by_a_person_is_told_as_one(moves: bool) -> None:
     called = 'the service stop was called: look at the cell, then reset it'
-    over = EndEvent(ErrorCode.EXECUTION_STOPPED, f'the stack was stopped: {called}')
+    over = EndEvent(ErrorCode.EXECUTION_STOPPED, f'the stack was stopped ({called})')
     seen = view(judged(1), *(MOVES if moves else ()), over)
     stop = StopView(True, True, called, 1, 1_780_000_000.0)
     told = next_words(situation(Snapshot(seen, stop=stop, nodes=ACTIVE)))

@@ -16,7 +16,7 @@ from safegen_ros.console import widgets
 from safegen_ros.console.access import Gate, serve
 from safegen_ros.console.choices import read_problem
 from safegen_ros.console.operator_panel import OperatorPanel
-from safegen_ros.console.state import ConsoleState, PartView, Pending, Snapshot, StopView
+from safegen_ros.console.state import ConsoleState, Goals, PartView, Pending, Snapshot, StopView
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
 from safegen_ros.console.widgets import APPROVE, HISTORY, PLAN, RULES, STEPS, TASK, Cards, Parts
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest
@@ -51,7 +51,7 @@ class Form:
         parts = Parts(
             gui,
             ConsoleState(),
-            None,
+            SimpleNamespace(goals=Goals(ConsoleState())),
             self.sent,
             lambda line, bad: self.told.append(line),
             'me',

@@ -138,7 +138,7 @@ class Operator:
         ):
             result = send()
             assert ErrorCode(result.error_code) in STOPPED, result.error_msg
-            assert result.error_msg.startswith('the stack is stopped: ')
+            assert result.error_msg.startswith('the stack is stopped (')
             assert "'safegen reset'" in result.error_msg
 
     def _run_is_rejected(self) -> bool:
