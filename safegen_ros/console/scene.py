@@ -120,7 +120,7 @@ class Table:
 
     def _add_arm(self) -> None:
         base = (0.0, 0.0, self._cell.arm.base_size[2] / 2)
-        self._view.add_box(
+        box = self._view.add_box(
             f'{self._root}/base',
             dimensions=self._cell.arm.base_size,
             position=base,
@@ -134,6 +134,7 @@ class Table:
             parts = [_capsule(s.start, s.end, s.radius) for s in link.segments]
             if parts:
                 self._mesh(f'{name}/hull', parts, _SHELL)
+        self._arm = box, self._turned[0][0]
         self._add_tool(name)
 
     def _add_tool(self, name: str) -> None:
@@ -158,6 +159,11 @@ class Table:
     def _mesh(self, name: str, parts: Sequence[trimesh.Trimesh], colour: Colour) -> None:
         mesh: Any = trimesh.util.concatenate(list(parts))
         self._view.add_mesh_simple(name, mesh.vertices, mesh.faces, **self._look(colour))
+
+    def show_arm(self, visible: bool) -> None:
+        """Shows or hides the arm, and leaves the blocks."""
+        for part in self._arm:
+            put(part, visible=visible)
 
     def show_joints(self, joints: Sequence[float]) -> None:
         """Puts the arm into a posture, shape (6,) [rad]."""

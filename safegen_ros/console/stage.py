@@ -136,6 +136,7 @@ class Stage:
             self._motion = motion
             self._path.show([each.joints for each in motion.postures] if motion else [])
         posture = motion.at(_moment(now)) if motion is not None and waiting else None
+        self._ghost.show_arm(posture is not None)
         if posture is None and (waiting or self._stale):
             start = self._start_of(problem, goal is not None and bool(goal.record.replans))
             posture = start if waiting or start.blocks else None
