@@ -46,14 +46,14 @@ class View(NamedTuple):
     target: tuple[float, float, float]
 
 
-ASPECT = 0.85
+ASPECT = 0.95
 """Width over height of a picture with all of a view; a narrower one is taken from farther away."""
 
 CELL = View((0.62, 0.42, 0.46), (0.13, 0.13, 0.12))
 REPLAY = View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05))
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
-_PHONES, _LIFT = (0.4, 0.57), 0.5
+_PHONES, _LIFT = (0.4, 0.57), 0.45
 """Widths over heights at which a picture is taken for that of a phone, where the panel of viser
 covers the lower part, and how much of half the picture the table is moved up."""
 

@@ -42,7 +42,7 @@ from safegen_ros.verdict import Category, Verdict
 
 SCENE = load_scene()
 FOV = math.radians(75.0)
-POINTS = [(slot.x, slot.y, 0.0) for slot in SCENE.slots] + [GOAL_AT, (0.0, 0.0, 0.3)]
+POINTS = [(slot.x, slot.y, 0.0) for slot in SCENE.slots] + [GOAL_AT, (0.0, 0.0, 0.4)]
 ID = '0' * 32
 STEPS = tuple(map(str, parse_plan('(pickup a)(stack a b)(pickup c)(stack c a)').steps))
 
@@ -172,11 +172,11 @@ def seen(point: tuple[float, float, float], aspect: float) -> tuple[float, float
 def test_slots_towers_and_arm_are_in_the_free_part_of_the_picture(
     aspect: float, phone: bool
 ) -> None:
-    low = -0.2 if phone else -1.0
+    low, high = (0.2, 0.87) if phone else (-1.0, 1.0)
     for point in POINTS:
         x, y = seen(point, aspect)
         assert -1 < x < 1, point
-        assert low < y < 1, point
+        assert low < y < high, point
 
 
 SCRIPT = """
