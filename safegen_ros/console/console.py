@@ -103,7 +103,7 @@ class OperatorConsole(Closing):
             link,
             self._sender,
             self.tell,
-            f'{getpass.getuser()}, at the console',
+            f'{getpass.getuser()} at the console',
             settings.read_only,
             place if settings.namespace != '/' else place[:1],
         )

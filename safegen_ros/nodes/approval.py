@@ -228,10 +228,8 @@ def _approved(answer: Approve.Request | None, timeout_s: float, always: bool) ->
         )
     by = answer.by or 'an operator'
     if not answer.approve:
-        reason = f': {answer.reason}' if answer.reason else ''
-        raise SafegenError(
-            f'{by} refused the plan, and nothing was executed{reason}', ErrorCode.APPROVAL_REFUSED
-        )
+        reason = f' ({answer.reason})' if answer.reason else ''
+        raise SafegenError(f'{by} refused the plan{reason}', ErrorCode.APPROVAL_REFUSED)
     return msg.Approval(
         digest=answer.digest, by=by, reason=answer.reason, signature=answer.signature
     )

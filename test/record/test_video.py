@@ -98,8 +98,8 @@ def test_captions_tell_each_attempt_each_step_and_the_end():
     events = [
         *(Recorded('/planner/attempts', 0, attempt) for attempt in attempts),
         *(joints(0.0), world(0.0, b1=0.0)), Recorded('/executor/progress', 0, moving),
-        *(joints(1.0), world(1.0, b1=0.0)), Recorded('/executor/progress', 0, done),
-        *(joints(2.0), world(2.0, b1=0.0)), Recorded('/planner/attempts', 0, attempts[0]),
+        *(joints(1.0), world(1.0, b1=0.0)), Recorded('/planner/attempts', 0, attempts[0]),
+        *(joints(2.0), world(2.0, b1=0.0)), Recorded('/executor/progress', 0, done),
     ]  # fmt: skip
     assert attempts_of(events) == [
         {'refused': 'attempt 1 by model: breaks a rule at step 1: stack b1 ?'},

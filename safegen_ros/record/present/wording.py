@@ -217,7 +217,7 @@ _ENDED = {
     ErrorCode.PLANNING_CANCELED: 'It was cancelled before anything moved',
     ErrorCode.PLANNING_STOPPED: 'It was stopped before anything moved',
     ErrorCode.PLAN_REFUSED: 'The plan is not proved safe, so it was not executed',
-    ErrorCode.APPROVAL_REFUSED: 'The operator refused the plan, so it was not executed',
+    ErrorCode.APPROVAL_REFUSED: 'Nothing was executed',
     ErrorCode.APPROVAL_TIMEOUT: 'The plan was not approved in time, so it was not executed',
     ErrorCode.SITE_REFUSED: 'The rules of this site do not allow it',
     ErrorCode.NOT_AUTHORIZED: 'It has no signature of a person who may do this',
