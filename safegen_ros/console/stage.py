@@ -50,7 +50,7 @@ ASPECT = 0.95
 """Width over height of a picture with all of a view; a narrower one is taken from farther away."""
 
 CELL = View((0.62, 0.42, 0.46), (0.13, 0.13, 0.12))
-REPLAY = View((2.0, -0.35, 1.2), (0.1, -0.35, 0.05))
+REPLAY = View((1.34, -0.35, 0.80), (0.1, -0.35, 0.05))
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
 _PHONES, _LIFT = (0.4, 0.57), 0.45
@@ -178,7 +178,7 @@ class Stage:
         """
         if self._replay is None or self._replay_label is None:
             self._replay = Table(self._view, '/replay', self._cell, REPLAY_AT)
-            above = (0.0, 0.0, 0.5)
+            above = (0.0, 0.0, 0.56)
             self._replay_label = self._view.add_label('/replay/label', label, position=above)
         self._replay.frame.visible = True
         self._replay_label.text = label
