@@ -106,7 +106,7 @@ def samples_of(messages: Iterable[Recorded]) -> list[VideoSample]:
         captions[stamp] = caption
     common = sorted(joints.keys() & poses.keys())
     if common:
-        captions[common[-1]] = caption  # the end is told behind the last sample
+        captions[common[-1]] = caption  # the event of the end comes after the last sample
     return [
         VideoSample((t - common[0]) * 1e-9, joints[t][0], poses[t], captions[t], joints[t][1])
         for t in common
