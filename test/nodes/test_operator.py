@@ -20,7 +20,7 @@ from support.stopping import BY_SEARCH, LONG, Operator, execution, stoppable_sta
 from support.waiting import wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.cli import approval, operator, stack_status
+from safegen_ros.cli import operator, stack_status
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
 from safegen_ros.nodes import stop_socket
@@ -138,8 +138,8 @@ def test_on_a_machine_without_nodes_the_verbs_answer_at_once(
     """A socket at a port of the domain, or a network that may have nodes, makes them look."""
     monkeypatch.setenv('ROS_DOMAIN_ID', '101')  # the last one that test runs take
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
-    for module in (approval, operator, stack_status):
-        monkeypatch.delattr(module, 'Client')
+    for module in ('cli.approval', 'client', 'cli.stack_status'):
+        monkeypatch.setattr(f'safegen_ros.{module}.Client', None)
     assert 'no node is there' in safegen('status')[1]
     assert 'nothing was ever stopped' in safegen('reset')[1]
     assert 'the stop is stored' in safegen('stop')[2]
