@@ -216,7 +216,13 @@ class StackLink:
         there = {
             name for name in NODES if self._node.count_publishers(f'{name}/transition_event') > 0
         }
-        self._state.set(nodes={name: self._heartbeats.state(name) for name in NODES})
+        nodes = {name: self._heartbeats.state(name) for name in NODES}
+        gone = {*NODES} - there
+        self._state.change(
+            lambda told: replace(
+                told, nodes=nodes, parts={n: p for n, p in told.parts.items() if p.node not in gone}
+            )
+        )
         # By the graph, and not by the states: a node that is held up still has its goals.
         if 'planner' not in there:
             self._state.set(pending=None)

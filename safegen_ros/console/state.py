@@ -184,6 +184,11 @@ class PartView:
     message: str
     hardware: str = ''
 
+    @property
+    def node(self) -> str:
+        """The name of its node, without a namespace."""
+        return self.name.partition(':')[0].rpartition('/')[2]
+
 
 @dataclass(frozen=True, slots=True)
 class MonitorView:
@@ -256,8 +261,8 @@ class Snapshot:
     @property
     def robot(self) -> str:
         """What executes: the cell of the executor; empty before the executor has reported."""
-        found = [part for name, part in self.parts.items() if 'executor' in name.partition(':')[0]]
-        return next((part.hardware for part in found if part.hardware), '')
+        parts = self.parts.values()
+        return next((p.hardware for p in parts if p.node == 'executor' and p.hardware), '')
 
     @property
     def up(self) -> bool:

@@ -42,6 +42,7 @@ from safegen_ros.console.state import (
     ConsoleState,
     Goals,
     GoalView,
+    PartView,
     Pending,
     Snapshot,
     StopView,
@@ -478,16 +479,18 @@ def console() -> _Console:
 def test_a_goal_is_not_lost_before_its_node_has_answered(console: _Console) -> None:
     pending = Pending(GOAL_ID, 'd', (), Verdict(Category.SUCCESS), 0.0)
     console.link._event('planner', GOAL_ID, BEGUN)
-    console.state.set(pending=pending)
+    part = PartView('lab/executor: cell', 0, 'active', 'twin')
+    console.state.set(pending=pending, parts={part.name: part})
     console.link.refresh()
     assert console.state.snapshot.nodes == dict.fromkeys(NODES, '')
     assert console.goal.running
     assert console.state.snapshot.waits
+    assert console.state.snapshot.robot == 'twin'
 
-    console.node.there.discard('planner')
+    console.node.there.clear()
     console.link.refresh()
     assert console.goal.code is ErrorCode.SERVER_LOST
-    assert console.state.snapshot.pending is None
+    assert (console.state.snapshot.pending, console.state.snapshot.robot) == (None, '')
 
 
 def test_who_is_asked_is_told_by_the_feedback_of_both_actions(console: _Console) -> None:
