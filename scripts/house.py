@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(559, 400),
-    'source lines': Limit(113_832, 76_000),
+    'source lines': Limit(113_828, 76_000),
     'test files': Limit(267),
-    'test lines': Limit(60_018, 42_000),
+    'test lines': Limit(60_021, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

@@ -32,7 +32,6 @@ from safegen_ros.goals.request import (
     GoalRequest,
     PlanExecution,
     check_goal_options,
-    choose_cell,
 )
 from safegen_ros.llm.model_folder import check_folder
 from safegen_ros.llm.model_names import model_folder, named_model
@@ -45,6 +44,7 @@ from safegen_ros.ros.stack_state import absolute_namespace
 from safegen_ros.search.budget import Budget
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.stages import GoalStage
+from safegen_ros.tasks.pddl3.cells import choose_cell
 from safegen_ros.tasks.table import pictures_of
 from safegen_ros.tasks.task import ActionTask
 from safegen_ros.terminal import Console

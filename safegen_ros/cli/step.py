@@ -54,11 +54,11 @@ def step(
     The exit status is 0 when the goal was observed to hold, 1 when it was not, 2 for bad input.
     """
     from safegen_ros.cli.step_run import StepRun
-    from safegen_ros.goals.request import choose_cell
     from safegen_ros.llm.backend import Sampling
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.planning.loop import SEARCH
+    from safegen_ros.tasks.pddl3.cells import choose_cell
     from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
     from safegen_ros.tasks.pddl3.planning.stepwise import Limits
     from safegen_ros.tasks.pddl3.prompts.styles import style_of

@@ -14,7 +14,6 @@ from rich.markup import escape
 from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.goals.request import CellChoice
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import new_run_dir, runs_dir, share_dir
 from safegen_ros.pddl.model import Problem, State
@@ -34,6 +33,7 @@ from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.search.solve import solve
+from safegen_ros.tasks.pddl3.cells import CellChoice
 from safegen_ros.tasks.pddl3.planning.proposer import ModelProposer
 from safegen_ros.tasks.pddl3.planning.replan import PlannedSteps, work_in_cell
 from safegen_ros.tasks.pddl3.planning.stepwise import (

@@ -12,7 +12,7 @@ from safegen_ros import paths
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.goals import files
 from safegen_ros.goals.files import find_problem, read_action_task, read_task
-from safegen_ros.goals.request import choose_cell
+from safegen_ros.tasks.pddl3.cells import choose_cell
 from safegen_ros.tasks.pddl3.domains import builtin_domain_text, kits
 from safegen_ros.tasks.pddl3.formats import FORMATS, format_of
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task

@@ -25,7 +25,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals import recorder as session_module
 from safegen_ros.goals.goal_check import GoalCheck, check_goal
 from safegen_ros.goals.recorder import RunRecorder, RunStage
-from safegen_ros.goals.request import CellChoice, GoalRequest
+from safegen_ros.goals.request import GoalRequest
 from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, JournalEntry, load_journal
 from safegen_ros.record.run import ReplanRecord, RunRecord
@@ -33,6 +33,7 @@ from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import record_conversions
 from safegen_ros.schema import plain
+from safegen_ros.tasks.pddl3.cells import CellChoice
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.verdict import Category
 

@@ -109,6 +109,8 @@ def test_a_plan_is_proved_in_an_environment_that_has_nothing_else(
     assert (broken.returncode, broken.stdout.split(':')[0]) == (1, 'SAFETY_VIOLATION')
     rule = safegen('rules', 'b5 must never be on the table', '--problem', 'tower_order.pddl')
     assert '(always (not (on-table b5)))' in rule.stdout, rule.stderr
+    stepped = safegen('step', 'tower_order.pddl', '--strategy', 'search', '--cell', 'symbolic')
+    assert stepped.returncode == 0, stepped.stderr
     demo = safegen('demo', 'tower_order.pddl')
     assert demo.returncode == 1
     assert 'make setup' in demo.stderr
