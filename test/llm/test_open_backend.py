@@ -23,7 +23,7 @@ from safegen_ros.llm.model_names import model_folder, named_model
 from safegen_ros.llm.open_backend import _OPENERS, open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 from safegen_ros.llm.vllm_backend import VllmBackend
-from safegen_ros.paths import DataNotFoundError
+from safegen_ros.paths import DataNotFoundError, install
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_names_of_models_that_cannot_be_opened(spec: str, said: str) -> None:
 def test_what_is_not_installed_is_named(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, 'vllm', None)
     monkeypatch.setitem(sys.modules, 'openai', None)
-    with pytest.raises(BackendError, match=r'install safegen_ros\[vllm\] on a machine with a GPU'):
+    with pytest.raises(BackendError, match=re.escape(f'{install("vllm")} on a machine with a GPU')):
         VllmBackend(tiny_model)
-    with pytest.raises(BackendError, match=r'install safegen_ros\[llm\]'):
+    with pytest.raises(BackendError, match=re.escape(install('llm'))):
         OpenAIBackend('http://127.0.0.1:1/v1', 'planner')
 
 
@@ -67,7 +67,7 @@ def test_four_bits_need_a_gpu_and_a_package(
     with pytest.raises(BackendError, match='4 bits need a GPU, and the device is cpu'):
         open_backend(tiny_model, device='cpu', four_bit=True)
     monkeypatch.setitem(sys.modules, 'bitsandbytes', None)
-    with pytest.raises(BackendError, match=r'install safegen_ros\[quantize\]'):
+    with pytest.raises(BackendError, match=re.escape(install('quantize'))):
         four_bits(torch, 'cuda')
 
 
