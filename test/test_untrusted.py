@@ -105,7 +105,7 @@ def test_print_writes_no_escape_of_a_text(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_live_display_moves_the_cursor_and_text_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its escapes were printed as numbers, since rich puts a stream of its own around ours."""
+    """Its escapes were printed as numbers, since rich puts its own stream around ours."""
     out = io.StringIO()
     monkeypatch.setattr(sys, 'stdout', out)
     guard()

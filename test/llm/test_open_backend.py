@@ -112,7 +112,7 @@ def test_code_is_not_run_where_nobody_looked_for_it(tiny_model: Path, tmp_path: 
         values['auto_map'] = dict.fromkeys(kinds, 'evil.Evil')
         values['auto_map']['AutoTokenizer'] = ['evil.Evil', None]
         (folder / name).write_text(json.dumps(values))
-    # Whoever answers yes to every question of the library is not asked.
+    # The library asks nothing, even where the answer would always be yes.
     done = subprocess.run(
         [sys.executable, '-c', LOAD, folder], input='y\n' * 9, text=True, capture_output=True,
         timeout=120, check=False,
@@ -166,7 +166,7 @@ def test_a_bad_chat_template_is_named(tiny_model: Path, tmp_path: Path, template
 
 
 class Echo(Backend):
-    """A kind of backend of its own, in as few lines as it takes."""
+    """Another kind of backend, in as few lines as it takes."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder

@@ -156,7 +156,7 @@ def test_links_meet_where_tips_do_not() -> None:
     assert 'the second wrist of Robot 1 meets the forearm of Robot 0' in found.reason
 
 
-# An oracle of its own: points 2 mm apart along arcs that it computes itself, all pairs.
+# An independent oracle: points 2 mm apart along arcs that it computes itself, all pairs.
 
 STEP_M, UNDECIDED_M = 0.002, 0.004
 
