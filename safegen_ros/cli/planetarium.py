@@ -88,13 +88,16 @@ def texts(
     ],
     made_up: Annotated[
         int, typer.Option(min=0, help='number of problems of made-up domains')
-    ] = 6_000,
-    seed: Annotated[int, typer.Option(min=0, help='seed of the made-up domains')] = 0,
+    ] = 20_000,
+    composed: Annotated[
+        int, typer.Option(min=0, help='number of problems with goals composed of parts')
+    ] = 120_000,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the problems beside the rows')] = 0,
 ) -> None:
     """Write training data for a small translator, for `safegen train`."""
     from safegen_ros.datasets.planetarium.texts import write_texts
 
-    for group, rows in write_texts(data, out, made_up, seed).items():
+    for group, rows in write_texts(data, out, made_up, composed, seed).items():
         print(f'{group}: {rows:,} rows to learn from')
 
 

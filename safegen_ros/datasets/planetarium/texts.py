@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a small translator learns from: prompts and answers in its words, as training reads them.
 
-They come from the rows of the training split but for one fold, and from problems of made-up domains
-(`made_up`). The fold that is left out is there for validation. Nothing of the test split is read. A
-question that several rows have is taken once.
+They come from the rows of the training split but for one fold, from problems of made-up domains
+(`made_up`), and from goals composed of parts (`composed`). The fold that is left out is there for
+validation. Nothing of the test split is read. A question that several rows have is taken once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from safegen_ros.datasets.files import writing
-from safegen_ros.datasets.planetarium.layouts import LayoutTask, space_of, tasks_of
+from safegen_ros.datasets.planetarium.composed import composed
+from safegen_ros.datasets.planetarium.layouts import Kit, LayoutTask, space_of, tasks_of
 from safegen_ros.datasets.planetarium.made_up import made_up
 from safegen_ros.datasets.planetarium.pairs import (
     ABSTRACTIONS,
@@ -32,7 +33,7 @@ from safegen_ros.tasks.planetarium.translator_words import TranslatorWords, clau
 HELD_BACK = 0
 """The fold that is not learned."""
 
-CLAUSES, WHOLES, HALVES, MADE_UP = 'clauses', 'wholes', 'halves', 'made-up'
+CLAUSES, WHOLES, HALVES, MADE_UP, COMPOSED = 'clauses', 'wholes', 'halves', 'made-up', 'composed'
 """The groups; clauses that cannot be understood alone, `wholes`, are a separate one."""
 
 
@@ -50,7 +51,7 @@ class Text:
         return json.dumps(values) + '\n'
 
 
-def write_texts(folder: Path, out: Path, made: int, seed: int) -> dict[str, int]:
+def write_texts(folder: Path, out: Path, made: int, parts: int, seed: int) -> dict[str, int]:
     """Writes `train.jsonl` and `test.jsonl`.
 
     Returns:
@@ -60,7 +61,7 @@ def write_texts(folder: Path, out: Path, made: int, seed: int) -> dict[str, int]
         DatasetError: the dataset cannot be read, or a file not be written.
     """
     found: dict[str, tuple[Text, bool]] = {}
-    for text, held in _all(folder, made, seed):
+    for text, held in _all(folder, made, parts, seed):
         known = found.get(text.prompt)
         if known is None or known[1] > held:  # training rows are not a test
             found[text.prompt] = (text, held)
@@ -75,7 +76,7 @@ def write_texts(folder: Path, out: Path, made: int, seed: int) -> dict[str, int]
     return counts
 
 
-def _all(folder: Path, made: int, seed: int) -> Iterator[tuple[Text, bool]]:
+def _all(folder: Path, made: int, parts: int, seed: int) -> Iterator[tuple[Text, bool]]:
     """Every text, and whether it is for validation."""
     for pair in read_pairs(folder / 'train.jsonl'):
         for text in pair_texts(pair):
@@ -83,6 +84,18 @@ def _all(folder: Path, made: int, seed: int) -> Iterator[tuple[Text, bool]]:
     for number in range(made):
         for text in made_up_texts(f'{seed} {number}'):
             yield text, number % 50 == 0
+    for number in range(parts):
+        for text in composed_texts(f'{seed} {number}'):
+            yield text, number % 200 == 0
+
+
+def composed_texts(seed: str) -> Iterator[Text]:
+    """The halves and the clauses of a composed problem."""
+    found = composed(seed)
+    lexicon = TranslatorWords.of(planetarium_domain(found.kit.domain), found.text)
+    start, end = halves(found.text) or ('', '')
+    yield from _summed(found.kit, lexicon, start, (), found.init, COMPOSED)
+    yield from _summed(found.kit, lexicon, end, found.init, found.goal, COMPOSED)
 
 
 def made_up_texts(seed: str) -> Iterator[Text]:
@@ -103,21 +116,32 @@ def pair_texts(pair: Pair) -> Iterator[Text]:
     lexicon = TranslatorWords.of(planetarium_domain(pair.domain), pair.text)
     start, end = halves(pair.text) or ('', '')
     place = ABSTRACTIONS.index(pair.abstraction)
+    told = [atom for atom in init if kit.clause(atom)]
     for half, before, atoms, summed in (
-        (start, '', init, place >= 2),
-        (end, lexicon.before(start), goal, place % 2 == 1),
+        (start, (), told, place >= 2),
+        (end, told, [atom for atom in goal if kit.clause(atom)], place % 2 == 1),
     ):
-        told = [atom for atom in atoms if kit.clause(atom)]
-        if not summed:
-            yield from _clauses(lexicon, half, told, CLAUSES)
-            continue
-        yield _text(lexicon.half(half, before), lexicon.half_answer(told), HALVES)
-        alone = {kit.clause(atom): atom for atom in told}
-        for clause in clauses(half):
-            asked, mentioned = lexicon.clause(clause)
-            atom = [alone[clause]] if clause in alone else []
-            group = CLAUSES if atom else WHOLES
-            yield _text(asked, lexicon.clause_answer(atom, mentioned), group)
+        if summed:
+            yield from _summed(kit, lexicon, half, before, atoms, HALVES)
+        else:
+            yield from _clauses(lexicon, half, atoms, CLAUSES)
+
+
+def _summed(
+    kit: Kit,
+    lexicon: TranslatorWords,
+    half: str,
+    before: Sequence[Atom],
+    atoms: Sequence[Atom],
+    group: str,
+) -> Iterator[Text]:
+    """A half that is summed up, and each clause of it alone."""
+    yield _text(lexicon.half(half, before), lexicon.half_answer(atoms), group)
+    alone = {kit.clause(atom): atom for atom in atoms}
+    for clause in clauses(half):
+        asked, mentioned = lexicon.clause(clause)
+        found = [alone[clause]] if clause in alone else []
+        yield _text(asked, lexicon.clause_answer(found, mentioned), CLAUSES if found else WHOLES)
 
 
 def _clauses(

@@ -153,14 +153,11 @@ class WordTranslation:
         answers = yield [self._messages(asked) for each in asked_of for asked, _ in each]
         rest = iter(answers)
         found = [self._joined(lexicon, each, rest) for each in asked_of]
-        again = [place for place, atoms in enumerate(found) if atoms is None]
-        if again:
-            befores = ('', lexicon.before(told[0]))
-            answers = yield [
-                self._messages(lexicon.half(told[place], befores[place])) for place in again
-            ]
-            for place, answer in zip(again, answers, strict=True):
-                found[place] = lexicon.read_half(answer.split())
+        for place, atoms in enumerate(found):
+            before = found[0] if place else ()
+            if atoms is None and before is not None:
+                answers = yield [self._messages(lexicon.half(told[place], before))]
+                found[place] = lexicon.read_half(answers[0].split())
         init, goal = found
         return ' '.join(answers) if init is None or goal is None else lexicon.problem(init, goal)
 

@@ -5,12 +5,14 @@
 A description is put to it in pieces. A clause is asked alone, with its objects numbered in order of
 their mention, so that all clauses of a kind are one question. The prompt lists the predicates of
 the domain by the parts of their names. A half that cannot be told from its clauses is asked whole,
-with the numbers of objects, under the numbers in their names.
+with the numbers of objects, under the numbers in their names. Before a goal stands what the initial
+state was translated to.
 
     clause on / object object ; ... request x1 rests on x2                     on x1 x2
-    objects 3 end all blocks form a single tower                       on table n3 on n2 n3 ...
+    objects 9 start all blocks form a single tower      on table n1 on n2 to n9 n1 to n8 clear n9
 
-The model does not choose the objects: their names say them.
+The model does not choose the objects: their names say them. Atoms of a predicate in turn, whose
+objects stay or are the next or the one before, are written as one.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from safegen_ros.pddl.model import Atom, Domain
 from safegen_ros.pddl.writer import atom_text
@@ -32,8 +35,8 @@ WHOLE = 'whole'
 ALL = 'all'
 """Stands for every object, in an answer to a clause; the weights were trained on requests, too."""
 
-LISTED = 'listed'
-"""Stands for an initial state that is listed atom by atom."""
+TO = 'to'
+"""Stands between the first and the last object of several."""
 
 MOST_OF_A_KIND = 60
 """Most objects of a kind that there are words for."""
@@ -85,32 +88,31 @@ class TranslatorWords:
                 told.append(piece)
         return [CLAUSE, *self._predicates, REQUEST, *told], list(mentioned)
 
-    def half(self, text: str, before: str = '') -> list[str]:
+    def half(self, text: str, before: Sequence[Atom] = ()) -> list[str]:
         """The words that ask for a half of a description as a whole.
 
-        Where the goal is asked for, `before` is the initial state in words.
+        Where the goal is asked for, `before` is the initial state.
         """
         told = [OBJECTS]
         for kind, names in self.objects.items():
             told += [*([kind] if self.several else []), str(len(names))]
         if before:
-            told += [BEGIN, *self._numbered(before), AIM]
+            told += [BEGIN, *self.half_answer(before), AIM]
         return [*told, *([] if before else [BEGIN]), *self._numbered(text)]
-
-    def before(self, start: str) -> str:
-        """The words for the initial state when a goal is wanted: a summary, but no list."""
-        _, *others = clauses(start) or ['']
-        listed = others and all(self.clause(clause)[1] for clause in others)
-        return LISTED if listed else start
 
     def clause_answer(self, atoms: Iterable[Atom], mentioned: Sequence[str]) -> list[str]:
         """The right answer to a clause."""
         names = {name: f'x{n}' for n, name in enumerate(mentioned, start=1)}
-        return list(self._words(atoms, names)) or [WHOLE]
+        told = ((*self.parts[name], *(names[each] for each in own)) for name, *own in atoms)
+        return [*chain(*told)] or [WHOLE]
 
     def half_answer(self, atoms: Iterable[Atom]) -> list[str]:
         """The right answer to a half."""
-        return list(self._words((a for a in atoms if not self._named_by(a)), self._numbers))
+        return [
+            word
+            for run in _runs(atom for atom in atoms if not self._named_by(atom))
+            for word in (*self.parts[run[0][0]], *chain(*map(self._range, run[0][1:], run[-1][1:])))
+        ]
 
     def read_clause(
         self, words: Sequence[str], mentioned: Sequence[str], shield: bool = True
@@ -163,13 +165,16 @@ class TranslatorWords:
         """The atoms that an answer to a half says; None where it says none."""
         if not self.several:
             return self._read(words, {number: name for name, number in self._numbers.items()})
-        # A name has two words here; they are joined before they are read.
+        # A name has two words here; they are joined before they are read, with the kind of the
+        # first object of a range put before the last one.
         joined: list[str] = []
+        kind = ''
         for word in words:
             if re.fullmatch(r'n\d+', word) and joined and joined[-1] in self.objects:
-                joined[-1] = f'{joined[-1]} {word}'
+                kind = joined[-1]
+                joined[-1] = f'{kind} {word}'
             else:
-                joined.append(word)
+                joined.append(f'{kind} {word}' if joined and joined[-1] == TO else word)
         return self._read(joined, {number: name for name, number in self._numbers.items()})
 
     def problem(self, init: Iterable[Atom], goal: Iterable[Atom]) -> str:
@@ -229,38 +234,83 @@ class TranslatorWords:
         for piece in _pieces(text):
             yield from self._numbers.get(piece, piece).split()
 
-    def _words(self, atoms: Iterable[Atom], names: Mapping[str, str]) -> Iterator[str]:
-        for name, *arguments in atoms:
-            yield from self.parts[name]
-            for argument in arguments:
-                yield from names[argument].split()
+    def _range(self, first: str, last: str) -> list[str]:
+        """The words for the objects from one to another of its kind."""
+        ends = self._numbers[last].split()[-1:] if first != last else []
+        return [*self._numbers[first].split(), *([TO, *ends] if ends else [])]
 
     def _read(self, words: Sequence[str], names: Mapping[str, str]) -> list[Atom] | None:
         """The atoms in an answer: the words of a predicate, then as many names as it takes."""
         predicates = {parts: name for name, parts in self.parts.items()}
+        longest = sorted(predicates, key=len, reverse=True)
         found: list[Atom] = []
         place = 0
         while place < len(words):
-            said = next(
-                (
-                    parts
-                    for parts in sorted(predicates, key=len, reverse=True)
-                    if tuple(words[place : place + len(parts)]) == parts
-                ),
-                None,
-            )
+            said = next((p for p in longest if tuple(words[place : place + len(p)]) == p), None)
             if said is None:
                 return None
             place += len(said)
             name = predicates[said]
-            own = words[place : place + len(self.domain.predicates[name])]
-            place += len(self.domain.predicates[name])
-            if len(own) < len(self.domain.predicates[name]):
+            own: list[Sequence[str]] = []
+            for _ in self.domain.predicates[name]:
+                several = words[place + 1 : place + 2] == [TO]
+                ends = words[place : place + 3 : 2] if several else words[place : place + 1]
+                place += 3 if several else 1
+                objects = self._between([names.get(w, w if w == ALL else '') for w in ends])
+                if not objects:
+                    return None
+                own.append(objects)
+            length = max(map(len, own), default=1)
+            if not all(len(objects) in (1, length) for objects in own):
                 return None
-            if not all(word in names or word == ALL for word in own):
-                return None
-            found.append((name, *(names.get(word, word) for word in own)))
+            columns = ([*objects] * (length // len(objects)) for objects in own)
+            found += [(name, *row) for row in zip(*columns, strict=True)] if own else [(name,)]
         return found or None
+
+    def _between(self, ends: Sequence[str]) -> Sequence[str]:
+        """The objects from one to another of its kind, or one alone; none where that is nothing."""
+        if len(ends) < 2 or not all(end in self.kinds for end in ends):
+            return ends if len(ends) == 1 and ends[0] else ()
+        kind = self.kinds[ends[0]]
+        if kind != self.kinds[ends[1]]:
+            return ()
+        names = self.objects[kind]
+        first, last = map(names.index, ends)
+        return names[first : last + 1] if first <= last else names[last : first + 1][::-1]
+
+
+def _runs(atoms: Iterable[Atom]) -> list[list[Atom]]:
+    """Atoms in turn, those together of whose objects the same ones move on by one number.
+
+    One object in turn goes before several: three balls in a room are not two and one that is on a
+    diagonal with another room's.
+    """
+    found = [[atom] for atom in atoms]
+    for several in (False, True):
+        joined: list[list[Atom]] = []
+        for run in found:
+            last = joined[-1] if joined else []
+            steps = _steps(last[-1], run[0]) if last and len(run) == 1 else []
+            same = len(last) < 2 or _steps(last[0], last[1]) == steps
+            if any(steps) and same and (steps.count(0) < len(steps) - 1) == several:
+                last += run
+            else:
+                joined.append(run)
+        found = joined
+    return found
+
+
+def _steps(one: Atom, other: Atom) -> list[int]:
+    """How far each object of an atom is from that of another; empty if one leaps or changes."""
+    if one[0] != other[0]:
+        return []
+    steps = []
+    for first, second in zip(one[1:], other[1:], strict=True):
+        a, b = _NAME.fullmatch(first), _NAME.fullmatch(second)
+        if a is None or b is None or a[1] != b[1] or abs(int(b[2]) - int(a[2])) > 1:
+            return []
+        steps.append(int(b[2]) - int(a[2]))
+    return steps
 
 
 def _pieces(text: str) -> list[str]:

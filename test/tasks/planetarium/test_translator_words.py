@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import SEEDS
 
+from safegen_ros.datasets.planetarium.composed import composed
 from safegen_ros.datasets.planetarium.layouts import space_of, tasks_of
 from safegen_ros.datasets.planetarium.made_up import made_up
 from safegen_ros.datasets.planetarium.pairs import Pair, kits, make_pairs
@@ -23,7 +24,12 @@ from safegen_ros.tasks.planetarium.assess import assess
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.request import Request, read_request
 from safegen_ros.tasks.planetarium.styles import Translation, WordTranslation
-from safegen_ros.tasks.planetarium.translator_words import WHOLE, TranslatorWords, spelt_out
+from safegen_ros.tasks.planetarium.translator_words import (
+    WHOLE,
+    TranslatorWords,
+    halves,
+    spelt_out,
+)
 
 DOMAIN = planetarium_domain('blocksworld')
 WORLD = """(define (problem seen) (:domain blocksworld) (:objects red B2 green)
@@ -87,9 +93,36 @@ def test_made_up_problems_are_told_by_their_clauses(seed: int) -> None:
     assert WHOLE not in told
 
 
+@given(SEEDS)
+def test_composed_goals_read_back_and_are_none_of_the_test_split(seed: int) -> None:
+    found = composed(str(seed))
+    lexicon = TranslatorWords.of(planetarium_domain(found.kit.domain), found.text)
+    for atoms in (found.init, found.goal):
+        assert lexicon.read_half(lexicon.half_answer(atoms)) == [*atoms]
+    held = [task for task in tasks_of(found.kit) if task.split == 'test']
+    for task in held:
+        *_, summed = make_pairs(task, 0, 4, False, 0)
+        assert halves(found.text)[1] != halves(summed.text)[1]  # type: ignore[index]
+
+
 WORDS = st.lists(
     st.sampled_from(
-        ['on', 'table', 'arm', 'empty', 'clear', 'x1', 'x2', 'n1', 'n9', 'all', '(', 'é']
+        [
+            'on',
+            'table',
+            'arm',
+            'empty',
+            'clear',
+            'x1',
+            'x2',
+            'n1',
+            'n3',
+            'n9',
+            'to',
+            'all',
+            '(',
+            'é',
+        ]
     ),
     max_size=12,
 )
