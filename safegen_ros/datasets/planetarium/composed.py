@@ -11,12 +11,14 @@ one from the same start.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, permutations
 
 from safegen_ros.datasets.planetarium.blocksworld import BlocksWorldKit, dealt, tower_atoms
 from safegen_ros.datasets.planetarium.gripper import GripperKit, GripperStart, carried_atoms
-from safegen_ros.datasets.planetarium.layouts import Kit
+from safegen_ros.datasets.planetarium.layouts import Kit, Parameters
 from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.planetarium.descriptions import description
 
@@ -28,11 +30,7 @@ _ORDINALS = ('first', 'second', 'third', 'fourth')
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A problem with both halves summed up.
-
-    Attributes:
-        init: the initial state, without what naming the objects tells.
-    """
+    """A problem with both halves summed up; `init` is without what naming the objects tells."""
 
     kit: Kit
     text: str
@@ -49,26 +47,20 @@ def composed(seed: str) -> Composed:
     rng = random.Random(seed)  # noqa: S311  # no secret
     make = rng.choice((_blocks, _balls))
     while True:
-        try:
+        with suppress(_Unfit):
             return make(rng)
-        except _Unfit:
-            continue
 
 
 def _blocks(rng: random.Random) -> Composed:
-    kit = BlocksWorldKit()
-    heights = _heights(rng)
+    kit, heights = BlocksWorldKit(), _heights(rng)
     towers = dealt(heights, False)
     words, goal = rng.choice((_one_by_one, _one_by_one, _exchanged, _upon))(rng, towers)
     atoms = tower_atoms(goal)
-    held = [kit.goal_atoms('invert', heights, heights)]
-    if len(heights) == 2 and min(heights) > 1:
-        held.append(kit.goal_atoms('swap', heights, heights))
-    init = tower_atoms(towers)
-    _refuse(atoms, held)
-    objects = kit.objects(heights)
-    start = kit.start_words('towers', heights)
-    return Composed(kit, description(objects, start, [*words, 'the hand is empty']), init, atoms)
+    swap = len(heights) == 2 and min(heights) > 1
+    _refuse(kit, heights, atoms, {'invert': True, 'swap': swap})
+    start, end = kit.start_words('towers', heights), [*words, 'the hand is empty']
+    text = description(kit.objects(heights), start, end)
+    return Composed(kit, text, tower_atoms(towers), atoms)
 
 
 def _heights(rng: random.Random) -> tuple[int, ...]:
@@ -81,95 +73,78 @@ def _heights(rng: random.Random) -> tuple[int, ...]:
     return tuple(sorted(heights) if towers > 2 and rng.random() < 0.6 else heights)
 
 
-def _refuse(goal: Sequence[Atom], held: Sequence[Sequence[Atom]]) -> None:
+def _refuse(kit: Kit, start: Parameters, goal: Sequence[Atom], held: Mapping[str, bool]) -> None:
     """Raises where a goal is one of the test split; empty grippers need not be told."""
 
     def told(atoms: Sequence[Atom]) -> set[Atom]:
         return {atom for atom in atoms if atom[0] != 'free'}
 
-    if any(told(goal) == told(each) for each in held):
-        raise _Unfit
+    for name, fits in held.items():
+        if fits and told(goal) == told(kit.goal_atoms(name, start, start)):
+            raise _Unfit
 
 
-def _chosen(
-    rng: random.Random, sizes: Sequence[int], kind: str, told: tuple[str, str]
-) -> list[str]:
-    """How each of some things is meant: by its place, or by its size if that is unique."""
-    words = [
-        f'the {"last" if n == len(sizes) - 1 else _ORDINALS[n]} {kind}'
-        for n in range(len(sizes))
-        if n < len(_ORDINALS) or n == len(sizes) - 1
-    ]
-    places = [*range(len(words) - 1), len(sizes) - 1]
-    found = [''] * len(sizes)
-    for place, each in zip(places, words, strict=True):
-        found[place] = each
+def _named(
+    rng: random.Random, sizes: Sequence[int], kind: str, told: Sequence[str], count: int
+) -> list[tuple[int, str]]:
+    """Some things, with how they are meant: by place, or as largest or least of its size."""
+    last = len(sizes) - 1
+    words = {n: f'the {_ORDINALS[n]} {kind}' for n in range(min(last, len(_ORDINALS)))}
+    words[last] = f'the last {kind}'
     for size, word in zip((max(sizes), min(sizes)), told, strict=True):
         if sizes.count(size) == 1 and rng.random() < 0.5:
-            found[sizes.index(size)] = word
-    return found
-
-
-def _named(rng: random.Random, towers: _Towers, count: int) -> list[tuple[int, str]]:
-    """Some towers, with how they are meant."""
-    told = ('the highest tower', 'the lowest tower')
-    words = _chosen(rng, [len(tower) for tower in towers], 'tower', told)
-    ways = [(place, word) for place, word in enumerate(words) if word]
-    if len(ways) < count:
+            words[sizes.index(size)] = word
+    if len(words) < count:
         raise _Unfit
-    return rng.sample(ways, count)
+    return rng.sample(sorted(words.items()), count)
+
+
+def _some(rng: random.Random, towers: _Towers, count: int) -> list[tuple[int, str]]:
+    told = ('the highest tower', 'the lowest tower')
+    return _named(rng, [len(tower) for tower in towers], 'tower', told, count)
 
 
 _PLACES = {'top': -1, 'second': 1, 'third': 2, 'bottom': 0}
 
 
+_CHANGES: dict[str, Callable[[list[str]], _Towers]] = {
+    'turned upside down': lambda tower: [tower[::-1]],
+    'taken apart into single blocks': lambda tower: [[block] for block in tower],
+    'robbed of the top block , which stands on the table': lambda tower: [tower[:-1], tower[-1:]],
+    'robbed of the bottom block , which stands on the table': lambda tower: [tower[1:], tower[:1]],
+    'built anew with the bottom block on top': lambda tower: [tower[1:] + tower[:1]],
+    'built anew with the top block at the bottom': lambda tower: [tower[-1:] + tower[:-1]],
+}
+_TURNED, _APART, *_ = _CHANGES
+_SWAPS = {f'changed , with the {a} block and the {b} block exchanged': (_PLACES[a], _PLACES[b])
+          for a, b in permutations(_PLACES, 2)}  # fmt: skip
+
+
 def _changed(what: str, tower: list[str]) -> _Towers:
     """What becomes of a tower."""
-    if what == 'turned upside down':
-        return [tower[::-1]]
-    if what == 'taken apart into single blocks':
-        return [[block] for block in tower]
-    if len(tower) < 2:
+    if len(tower) < 2 and what not in (_TURNED, _APART):
         raise _Unfit
-    first, *middle, last = tower
-    if what.startswith('changed'):
-        one, other = (_PLACES[word] for word in what.split() if word in _PLACES)
-        found = [*tower]
-        if max(one, other) >= len(tower) or tower[one] == tower[other]:
-            raise _Unfit
-        found[one], found[other] = tower[other], tower[one]
-        return [found]
-    return {
-        'robbed of the top block , which stands on the table': [[first, *middle], [last]],
-        'robbed of the bottom block , which stands on the table': [[*middle, last], [first]],
-        'built anew with the bottom block on top': [[*middle, last, first]],
-        'built anew with the top block at the bottom': [[last, first, *middle]],
-    }[what]
-
-
-_CHANGES = (
-    'turned upside down', 'turned upside down', 'taken apart into single blocks',
-    'robbed of the top block , which stands on the table',
-    'robbed of the bottom block , which stands on the table',
-    'built anew with the bottom block on top', 'built anew with the top block at the bottom',
-    *(f'changed , with the {a} block and the {b} block exchanged'
-      for a in _PLACES for b in _PLACES if a != b),
-)  # fmt: skip
+    if what in _CHANGES:
+        return _CHANGES[what](tower)
+    one, other = _SWAPS[what]
+    if max(one, other) >= len(tower) or tower[one] == tower[other]:
+        raise _Unfit
+    found = [*tower]
+    found[one], found[other] = tower[other], tower[one]
+    return [found]
 
 
 def _one_by_one(rng: random.Random, towers: _Towers) -> tuple[list[str], _Towers]:
     """The same with one tower, with two, with all but one, or with all; never all upside down."""
-    what = rng.choice(_CHANGES[:7] if rng.random() < 0.7 else _CHANGES[7:])
+    what = rng.choice([_TURNED, *_CHANGES] if rng.random() < 0.7 else [*_SWAPS])
     scope = rng.choice(('one', 'two', 'but', 'every', 'every'))
-    if what == 'turned upside down':
+    if what == _TURNED:
         scope = rng.choice(('one', 'one', 'two'))
-    named = _named(rng, towers, 2 if scope == 'two' else 1)
+    named = _some(rng, towers, 2 if scope == 'two' else 1)
     if scope == 'two' and len(towers) == 2:
         raise _Unfit
-    places = {place for place, _ in named}
-    if scope in ('but', 'every'):
-        every = set(range(len(towers)))
-        places = every - places if scope == 'but' else every
+    places, every = {place for place, _ in named}, {*range(len(towers))}
+    places = {'but': every - places, 'every': every}.get(scope, places)
     both = 'the two towers have each' if len(towers) == 2 else 'every tower has'
     who = {
         'one': f'{named[0][1]} has',
@@ -177,42 +152,39 @@ def _one_by_one(rng: random.Random, towers: _Towers) -> tuple[list[str], _Towers
         'but': f'every tower but {named[0][1]} has',
         'every': rng.choice(('every tower has', both)),
     }[scope]
-    words = [f'{who} been {what}']
-    if scope in ('one', 'two'):
-        words.append('all other towers are unchanged')
-    found: _Towers = []
-    for place, tower in enumerate(towers):
-        found += _changed(what, tower) if place in places else [tower]
-    return words, found
+    changed = [_changed(what, t) if n in places else [t] for n, t in enumerate(towers)]
+    rest = ['all other towers are unchanged'] if scope in ('one', 'two') else []
+    return [f'{who} been {what}', *rest], [*chain(*changed)]
 
 
 def _exchanged(rng: random.Random, towers: _Towers) -> tuple[list[str], _Towers]:
     """Two towers give each other a block; never both the bottom ones."""
-    (a, one), (b, other) = _named(rng, towers, 2)
+    (a, one), (b, other) = _some(rng, towers, 2)
     if rng.random() < 0.5:
         same = rng.choice(('top', 'second', 'third'))
         places = (same, same)
         who = 'the two towers' if len(towers) == 2 else f'{one} and {other}'
-        words = [f'{who} have exchanged their {same} blocks and are otherwise unchanged']
+        words = f'{who} have exchanged their {same} blocks'
     else:
         places = (rng.choice([*_PLACES]), rng.choice([*_PLACES]))
         if places == ('bottom', 'bottom'):
             raise _Unfit
-        words = [
+        words = (
             f'{one} and {other} have exchanged the {places[0]} block of the former and the '
-            f'{places[1]} block of the latter and are otherwise unchanged'
-        ]
+            f'{places[1]} block of the latter'
+        )
     at = [_PLACES[place] for place in places]
     if at[0] >= len(towers[a]) or at[1] >= len(towers[b]):
         raise _Unfit
     found = [[*tower] for tower in towers]
     found[a][at[0]], found[b][at[1]] = towers[b][at[1]], towers[a][at[0]]
-    return [*words, *(['all other towers are unchanged'] if len(towers) > 2 else [])], found
+    rest = ['all other towers are unchanged'] if len(towers) > 2 else []
+    return [f'{words} and are otherwise unchanged', *rest], found
 
 
 def _upon(rng: random.Random, towers: _Towers) -> tuple[list[str], _Towers]:
     """A tower, or a block of one, goes upon another."""
-    (a, one), (b, other) = _named(rng, towers, 2)
+    (a, one), (b, other) = _some(rng, towers, 2)
     found = [[*tower] for tower in towers]
     what = rng.choice(('', ' upside down', 'top', 'bottom'))
     if what in _PLACES:
@@ -220,33 +192,26 @@ def _upon(rng: random.Random, towers: _Towers) -> tuple[list[str], _Towers]:
             raise _Unfit
         found[b].append(found[a].pop(_PLACES[what]))
         words = f'the {what} block of {one} rests on top of {other}'
+        rest = ['every tower is otherwise unchanged']
     else:
         found[b] += towers[a][::-1] if what else towers[a]
         found[a] = []
         words = f'the whole of {one} rests{what} on top of {other}'
-    rest = ['every tower is otherwise unchanged'] if what in _PLACES else []
-    if not rest and len(towers) > 2:
-        rest = ['all other towers are unchanged']
+        rest = ['all other towers are unchanged'] if len(towers) > 2 else []
     return [words, *rest], [tower for tower in found if tower]
 
 
 @dataclass
 class _Balls:
-    """Where balls are: in a room, or in a gripper."""
+    """The room of each ball that lies, and the ball of each gripper that carries one."""
 
     start: GripperStart
-    rooms: dict[str, int]
-    grippers: dict[int, str]
+    rooms: dict[int, int]
+    grippers: dict[int, int]
 
-    @property
-    def held(self) -> list[str]:
-        """The balls that are carried at the start."""
-        return [f'ball{n}' for n in range(1, self.start.held + 1)]
-
-    def lying(self, places: Sequence[int]) -> list[str]:
-        """The balls of some rooms, room after room."""
-        rooms = self.start.balls_in_rooms()
-        return [ball for place in places for ball in rooms[place]]
+    def lying(self, places: Container[int]) -> list[int]:
+        """The balls of some rooms."""
+        return [ball for ball, place in self.rooms.items() if place in places]
 
 
 def _balls(rng: random.Random) -> Composed:
@@ -269,39 +234,33 @@ def _balls(rng: random.Random) -> Composed:
         name = 'n_room_distributed' if all(counts) else 'one_room'
     if not 0 < start.balls <= _MOST_BALLS:
         raise _Unfit
-    where = {ball: n for n, balls in enumerate(start.balls_in_rooms()) for ball in balls}
-    found = _Balls(start, where, {n: f'ball{n}' for n in range(1, start.held + 1)})
-    makes: list[Callable[[random.Random, _Balls], Iterator[str]]] = (
-        [_held_moved, _held_moved, _held_dropped, _held_dropped] if start.held
-        else [_gathered, _gathered, _picked, _otherwise]
-    )  # fmt: skip
+    places = chain(*([place] * count for place, count in enumerate(start.rooms)))
+    carried = {n: n for n in range(1, start.held + 1)}
+    found = _Balls(start, dict(enumerate(places, start.held + 1)), carried)
+    makes: Sequence[Callable[[random.Random, _Balls], Iterator[str]]] = (
+        (_gathered, _gathered, _picked, _otherwise)
+        if not start.held
+        else (_held_moved, _held_moved, _held_dropped, _held_dropped)
+    )
     words = [*rng.choice(makes)(rng, found)]
     free = start.grippers if any('empty' in word for word in words) else 0
-    numbers = {n: int(ball[4:]) for n, ball in found.grippers.items()}
-    lie = sorted(found.rooms.items(), key=lambda each: int(each[0][4:]))
-    lying: list[Atom] = [('at', ball, f'room{place + 1}') for ball, place in lie]
-    held = carried_atoms(numbers, free)
+    lying: list[Atom] = [
+        ('at', f'ball{n}', f'room{place + 1}') for n, place in sorted(found.rooms.items())
+    ]
+    held = carried_atoms(found.grippers, free)
     dropped = words[0].startswith('the balls that were carried')
-    goal = [*lying, *held] if dropped and numbers else [*held, *lying]
-    _refuse(goal, [*_held_back(kit, start)])
+    goal = [*lying, *held] if dropped and found.grippers else [*held, *lying]
+    several, fewest = len(start.rooms) > 1, start.rooms.count(min(start.rooms)) == 1
+    _refuse(kit, start, goal, {
+        'juggle': start.held > 1, 'swap': len(start.rooms) == 2 and not start.held,
+        'drop_and_pickup': several, 'focus_min': several and fewest,
+    })  # fmt: skip
     init = [atom for atom in kit.start_atoms(name, start) if kit.clause(atom)]
     text = description(kit.objects(start), kit.start_words(name, start), words)
     return Composed(kit, text, init, goal)
 
 
-def _held_back(kit: GripperKit, start: GripperStart) -> Iterator[Sequence[Atom]]:
-    """The goals of the test split from a start."""
-    if start.held > 1:
-        yield kit.goal_atoms('juggle', (), start)
-    if len(start.rooms) == 2 and not start.held:
-        yield kit.goal_atoms('swap', (), start)
-    if len(start.rooms) > 1:
-        yield kit.goal_atoms('drop_and_pickup', (), start)
-        if start.rooms.count(min(start.rooms)) == 1:
-            yield kit.goal_atoms('focus_min', (), start)
-
-
-_SHIFTS = ((1, 'last'), (-1, 'first'))
+_SHIFTS = ((1, 'last'), (-1, 'first')) * 2 + ((0, 'last'), (0, 'first'))
 _EMPTY, _OTHERS_EMPTY = 'all grippers are empty', 'the other grippers are empty'
 _STAY = 'all other balls lie where they lay'
 _TAKEN = (
@@ -311,12 +270,8 @@ _TAKEN = (
 
 def _room(rng: random.Random, found: _Balls) -> tuple[int, str]:
     """A room, with how it is meant."""
-    told = (
-        'the room that held the most balls at the start',
-        'the room that held the fewest balls at the start',
-    )
-    words = _chosen(rng, found.start.rooms, 'room', told)
-    return rng.choice([(place, word) for place, word in enumerate(words) if word])
+    told = [f'the room that held the {size} balls at the start' for size in ('most', 'fewest')]
+    return _named(rng, found.start.rooms, 'room', told, 1)[0]
 
 
 def _gathered(rng: random.Random, found: _Balls) -> Iterator[str]:
@@ -328,10 +283,9 @@ def _gathered(rng: random.Random, found: _Balls) -> Iterator[str]:
     if way == 'every':
         yield 'every ball lies in the room where it lay at the start'
     else:
-        moved = {'all': range(len(found.start.rooms)), 'of': [of]}.get(
-            way, [n for n in range(len(found.start.rooms)) if n != of]
-        )
-        balls = found.lying([*moved])
+        every = range(len(found.start.rooms))
+        moved = {'all': every, 'of': [of], 'not of': {*every} - {of}}[way]
+        balls = found.lying(moved)
         if not balls:
             raise _Unfit
         found.rooms |= dict.fromkeys(balls, to)
@@ -349,6 +303,8 @@ def _otherwise(rng: random.Random, found: _Balls) -> Iterator[str]:
     """Balls of one of two rooms go to the other, or all balls to the next of more rooms."""
     of, whence = _room(rng, found)
     count = len(found.start.rooms)
+    if count < 2:
+        raise _Unfit
     if count == 2:
         found.rooms |= dict.fromkeys(found.lying([of]), 1 - of)
         yield rng.choice((
@@ -356,17 +312,14 @@ def _otherwise(rng: random.Random, found: _Balls) -> Iterator[str]:
             f'all balls that lay in {whence} lie in the other room',
         ))  # fmt: skip
         yield _STAY
-    elif count > 2:
+    else:
         step = rng.choice((1, -1))
         found.rooms |= {ball: (place + step) % count for ball, place in found.rooms.items()}
+        way, end, begin = ('after', 'last', 'first') if step == 1 else ('before', 'first', 'last')
         yield (
-            'every ball lies in the room after the one where it lay at the start, and those of the '
-            'last room in the first room' if step == 1 else
-            'every ball lies in the room before the one where it lay at the start, and those of '
-            'the first room in the last room'
-        )  # fmt: skip
-    else:
-        raise _Unfit
+            f'every ball lies in the room {way} the one where it lay at the start, and those of '
+            f'the {end} room in the {begin} room'
+        )
     yield _EMPTY
 
 
@@ -374,8 +327,7 @@ def _picked(rng: random.Random, found: _Balls) -> Iterator[str]:
     """Grippers carry the balls of a room, or of all rooms but one."""
     of, whence = _room(rng, found)
     but = rng.random() < 0.4
-    places = [n for n in range(len(found.start.rooms)) if (n == of) != but]
-    balls = found.lying(places)
+    balls = [ball for ball, place in found.rooms.items() if (place == of) != but]
     if not 0 < len(balls) <= found.start.grippers:
         raise _Unfit
     found.grippers = dict(enumerate(balls, 1))
@@ -393,24 +345,22 @@ def _held_dropped(rng: random.Random, found: _Balls) -> Iterator[str]:
     lying = found.lying(range(len(found.start.rooms)))
     if 'fewest' in where and 'fewest' in elsewhere:
         raise _Unfit
-    found.rooms |= dict.fromkeys(found.held, to)
+    dropped = dict.fromkeys(found.grippers.values(), to)
     found.grippers = {}
     yield f'the balls that were carried lie in {where}'
     way = rng.choice(('stay', 'lie', 'taken', 'taken'))
     if way == 'taken':
         if to == 0 or len(lying) > found.start.grippers:
             raise _Unfit
-        found.rooms = dict.fromkeys(found.held, to)
-        found.grippers = dict(enumerate(lying, 1))
+        found.rooms, found.grippers = dropped, dict(enumerate(lying, 1))
         yield f'the balls that lay in rooms {_TAKEN}'
         if rng.random() < 0.3:
             yield _OTHERS_EMPTY
         return
+    found.rooms |= dropped
     if way == 'lie':
         found.rooms |= dict.fromkeys(lying, other)
-        yield f'the balls that lay in rooms lie in {elsewhere}'
-    else:
-        yield _STAY
+    yield f'the balls that lay in rooms lie in {elsewhere}' if way == 'lie' else _STAY
     yield _EMPTY
 
 
@@ -419,11 +369,11 @@ def _held_moved(rng: random.Random, found: _Balls) -> Iterator[str]:
     count = found.start.held
     if count < 2:
         raise _Unfit
-    step, which = rng.choice((*_SHIFTS, *_SHIFTS, (0, 'last'), (0, 'first')))
+    step, which = rng.choice(_SHIFTS)
     dropped = step == 0 and rng.random() < 0.5
     to, where = _room(rng, found)
     one = count if which == 'last' else 1
-    moved = {n + step: f'ball{n}' for n in range(1, count + 1) if n != one}
+    moved = {n + step: n for n in range(1, count + 1) if n != one}
     if dropped:
         found.rooms |= dict.fromkeys(moved.values(), to)
         moved = {}
@@ -431,12 +381,12 @@ def _held_moved(rng: random.Random, found: _Balls) -> Iterator[str]:
     at = {'first gripper': 1, 'second gripper': 2, 'they': count}.get(last, found.start.grippers)
     if last == 'room':
         place, room = _room(rng, found)
-        found.rooms[f'ball{one}'] = place
+        found.rooms[one] = place
         end = f'lies in {room}'
     else:
         if at in moved or (step == 1 and at == 1):
             raise _Unfit
-        moved[at] = f'ball{one}'
+        moved[at] = one
         end = f'to the {last}' if last != 'they' else 'to the last gripper that carried one'
     found.grippers = moved
     how = {
@@ -445,9 +395,6 @@ def _held_moved(rng: random.Random, found: _Balls) -> Iterator[str]:
         0: f'has gone to {where}' if dropped else 'has stayed in the gripper that carried it',
     }[step]
     yield f'every carried ball {how}, and the {which} of these balls {end}'
-    if moved:
-        yield _OTHERS_EMPTY
-    else:
-        yield _EMPTY
+    yield _OTHERS_EMPTY if moved else _EMPTY
     if sum(found.start.rooms):
         yield _STAY

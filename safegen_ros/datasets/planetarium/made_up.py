@@ -32,34 +32,12 @@ past pulls pushes ready red reaches rests right round safe sealed sees serves se
 slow small stands stored stuck tall takes tied touches under up used usable visits waits warm wet
 wide works
 """
-_SYNONYMS = (
-    'up above',
-    'up over',
-    'down below',
-    'down under',
-    'at on',
-    'at in',
-    'on over',
-    'inside in',
-    'has owns',
-    'has holds',
-    'holds carries',
-    'carries holds',
-    'near beside',
-    'next beside',
-    'free empty',
-    'clear free',
-    'empty free',
-    'usable available',
-    'ready available',
-    'below under',
-    'light bright',
-    'small low',
-    'old used',
-    'stuck fixed',
-    'links connected',
-    'links tied',
-)
+_SYNONYMS = """
+up:above up:over down:below down:under at:on at:in on:over inside:in has:owns has:holds
+holds:carries carries:holds near:beside next:beside free:empty clear:free empty:free
+usable:available ready:available below:under light:bright small:low old:used stuck:fixed
+links:connected links:tied
+"""
 """A word in the name of a predicate, and another one for it in sentences."""
 
 _OWN = {'tile', 'robot', 'color'}
@@ -103,7 +81,7 @@ def made_up(seed: str) -> MadeUp:
         signature = tuple(rng.choices(kinds, k=rng.choice((1, 1, 2, 2, 2))))
         word = told = words.pop()
         if rng.random() < 0.3:
-            word, told = rng.choice(_SYNONYMS).split()
+            word, told = rng.choice(_SYNONYMS.split()).split(':')
         name = _name(rng, word, signature, words)
         if rng.random() < 0.15 and signature not in strange:  # has a separate word
             strange.add(signature)

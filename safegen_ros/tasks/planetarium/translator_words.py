@@ -32,9 +32,6 @@ OBJECTS, BEGIN, AIM = 'objects', 'start', 'end'
 """The words that begin the parts of a prompt."""
 WHOLE = 'whole'
 """The answer to a clause that cannot be understood alone."""
-ALL = 'all'
-"""Stands for every object, in an answer to a clause; the weights were trained on requests, too."""
-
 TO = 'to'
 """Stands between the first and the last object of several."""
 
@@ -127,15 +124,7 @@ class TranslatorWords:
         """
         if shield:
             words = self.held(words, mentioned)
-        found = self._read(words, {f'x{n}': name for n, name in enumerate(mentioned, start=1)})
-        if found is None:
-            return None
-        spread: list[Atom] = []
-        for atom in found:
-            every = [name for names in self.objects.values() for name in names]
-            chosen = every if ALL in atom else ['']
-            spread += [tuple(each if a == ALL else a for a in atom) for each in chosen]
-        return spread
+        return self._read(words, {f'x{n}': name for n, name in enumerate(mentioned, start=1)})
 
     def held(self, words: Sequence[str], mentioned: Sequence[str]) -> Sequence[str]:
         """An answer of one atom, whose predicate the domain lacks, with the one that is meant.
@@ -256,7 +245,7 @@ class TranslatorWords:
                 several = words[place + 1 : place + 2] == [TO]
                 ends = words[place : place + 3 : 2] if several else words[place : place + 1]
                 place += 3 if several else 1
-                objects = self._between([names.get(w, w if w == ALL else '') for w in ends])
+                objects = self._between([names.get(w, '') for w in ends])
                 if not objects:
                     return None
                 own.append(objects)
