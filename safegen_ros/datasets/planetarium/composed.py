@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems of Blocks World and Gripper whose goals are composed of parts.
 
-A goal tells what became of the start: an operation, such as "has been turned upside down", on a
+A goal says what became of the start: an operation, such as "has been turned upside down", on a
 part of the start, such as the highest tower. Parts, operations and places are drawn by chance. The
 test split combines them otherwise: no goal is one of its configurations, nor has the same atoms as
 one from the same start.
@@ -30,7 +30,7 @@ _ORDINALS = ('first', 'second', 'third', 'fourth')
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A problem with both halves summed up; `init` is without what naming the objects tells."""
+    """A problem with both halves summed up; `init` is without what the names of the objects say."""
 
     kit: Kit
     text: str

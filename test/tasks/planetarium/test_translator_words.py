@@ -105,9 +105,8 @@ def test_composed_goals_read_back_and_are_none_of_the_test_split(seed: int) -> N
         assert halves(found.text)[1] != halves(summed.text)[1]  # type: ignore[index]
 
 
-WORDS = st.lists(
-    st.sampled_from('on table arm empty clear x1 x2 n1 n3 n9 to ( é'.split()), max_size=12
-)
+SOME = 'on table arm empty clear x1 x2 n1 n3 n9 to ( é'
+WORDS = st.lists(st.sampled_from(SOME.split()), max_size=12)
 
 
 @given(WORDS)
