@@ -17,7 +17,7 @@ import typer
 
 from safegen_ros.cli import boxnet, household, planetarium
 from safegen_ros.cli.bench_collections import language, solve
-from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.cli.failures import ExitStatus, one_of
 from safegen_ros.cli.progress import stages
 from safegen_ros.console.viser_workarounds import keep_compact
 from safegen_ros.paths import runs_dir
@@ -116,10 +116,8 @@ def planner(
     from safegen_ros.search.solve import Route
 
     known: tuple[Route, ...] = get_args(Route)
-    unknown = [name for name in route or () if name not in known]
-    if unknown:
-        raise typer.BadParameter(f'{unknown[0]!r} is not one of {" ".join(known)}')
-    routes = tuple(name for name in known if not route or name in route)
+    asked_for = [one_of(name, known) for name in route or known]
+    routes = tuple(name for name in known if name in asked_for)
     folder = _folder(out)
     console = Console()
     each = per_bin if figure3 else problems or _SEARCHED

@@ -13,7 +13,7 @@ import typer
 
 from safegen_ros.cli.boxnet_cell import Depth, compare, run, with_depth
 from safegen_ros.cli.dataset import Jobs, build_with, check_with, working
-from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.cli.failures import ExitStatus, one_of
 from safegen_ros.cli.progress import given_words
 from safegen_ros.terminal import Console
 
@@ -60,8 +60,7 @@ def solve(
     from safegen_ros.tasks.boxnet.optimal import parallelism
     from safegen_ros.tasks.boxnet.verifier import judge
 
-    if planner not in ('optimal', 'paper'):
-        raise typer.BadParameter(f'{planner!r} is not one of optimal paper')
+    one_of(planner, ('optimal', 'paper'))
     asked = with_depth(_task(task, id), depth)
     plan, told = _plan(asked, planner, seed)
     console = Console(stderr=True)

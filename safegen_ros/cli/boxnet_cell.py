@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.cli.failures import ExitStatus, one_of
 from safegen_ros.terminal import Console, table
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ def with_depth(task: Task, depth: str) -> Task:
     """A task whose steps are judged at a depth; those of BoxNet2D have but one."""
     from safegen_ros.tasks.boxnet.reader import is_spatial
 
-    if depth not in DEPTHS:
-        raise typer.BadParameter(f'{depth!r} is not one of {" ".join(DEPTHS)}')
+    one_of(depth, DEPTHS)
     if not is_spatial(task):
         return task
     return replace(task, rules=_rules(depth))
@@ -114,8 +113,7 @@ def compare(
     from safegen_ros.cli.progress import stages
     from safegen_ros.robot.arms.known import FAMILIES
 
-    if arm not in FAMILIES:
-        raise typer.BadParameter(f'{arm!r} is not one of {" ".join(FAMILIES)}')
+    one_of(arm, FAMILIES)
     console = Console()
     with stages(console) as notify:
         found = agreement(random_cases(arm, steps, seed, notify=notify))

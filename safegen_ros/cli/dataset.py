@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from safegen_ros.cli.failures import OptionGroup, one_of, takes_options
 from safegen_ros.cli.progress import stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path, install
@@ -63,17 +64,44 @@ Ray = Annotated[
 Val = Annotated[bool, typer.Option('--val/--no-val', help='require VAL to accept every plan')]
 
 
+def _recipe(
+    recipe: Path | None, seed: int | None, domain: list[str] | None, val: bool, **rows: int | None
+) -> Recipe:
+    """The recipe of a file, changed by the command line; `rows` are those of each split."""
+    import json
+
+    from safegen_ros.datasets.pddl3.recipe import default_values, load_recipe, recipe_of
+
+    source = recipe or data_path(f'{BENCH}/recipe.json')
+    values: dict[str, Any] = json.loads(load_recipe(source).to_json())
+    if seed is not None:
+        values['seed'] = seed
+    if domain:
+        known = values['domains']
+        values['domains'] = {name: known.get(name) or default_values(name) for name in domain}
+    quotas = {split: count for split, count in rows.items() if count is not None}
+    for wanted in values['domains'].values():
+        renamed = wanted['quotas']['test_renamed']
+        wanted['quotas'] |= quotas
+        if 'test_renamed' not in quotas:  # which are training rows in other words
+            wanted['quotas']['test_renamed'] = min(renamed, wanted['quotas']['train'])
+    changed = recipe_of(values, f'{source} with the options')
+    return changed if val else replace(changed, val=False)
+
+
+_ASKED: OptionGroup = {
+    'recipe': (RecipeFile, None), 'seed': (Seed, None), 'domain': (Domains, None),
+    'train': (Train, None), 'test': (Rows, None), 'test_family': (Rows, None),
+    'test_renamed': (Rows, None), 'val': (Val, True),
+}  # fmt: skip
+"""The options that say what is built."""
+
+
 @app.command()
+@takes_options('asked', _ASKED, _recipe)
 def build(
     out: Out = Path('safegen-bench'),
-    recipe: RecipeFile = None,
-    seed: Seed = None,
-    domain: Domains = None,
-    train: Train = None,
-    test: Rows = None,
-    test_family: Rows = None,
-    test_renamed: Rows = None,
-    val: Val = True,
+    asked: Any = None,
     jobs: Jobs = None,
     ray: Ray = '',
 ) -> None:
@@ -81,8 +109,6 @@ def build(
     from safegen_ros.benchmarks.pddl3.dataset_report import plots_missing
     from safegen_ros.datasets.pddl3.build import build as make
 
-    quotas = _quotas(train, test, test_family, test_renamed)
-    asked = _recipe(recipe, seed, domain, quotas, val)
     with working(jobs, ray) as (workers, notify, console):
         fresh = make(out, asked, workers, notify)
     _tell_built(out, fresh, console)
@@ -92,6 +118,7 @@ def build(
 
 
 @app.command()
+@takes_options('asked', _ASKED, _recipe)
 def shard(
     out: Out,
     index: Annotated[int, typer.Option(min=0, help='index of the shard, from 0')],
@@ -99,14 +126,7 @@ def shard(
     blocks: Annotated[
         int | None, typer.Option(min=1, help='blocks per domain in all (default: an estimate)')
     ] = None,
-    recipe: RecipeFile = None,
-    seed: Seed = None,
-    domain: Domains = None,
-    train: Train = None,
-    test: Rows = None,
-    test_family: Rows = None,
-    test_renamed: Rows = None,
-    val: Val = True,
+    asked: Any = None,
     jobs: Jobs = None,
     ray: Ray = '',
 ) -> None:
@@ -115,8 +135,6 @@ def shard(
 
     if index >= of:
         raise typer.BadParameter(f'there is no shard {index} of {of}: the first one is 0')
-    quotas = _quotas(train, test, test_family, test_renamed)
-    asked = _recipe(recipe, seed, domain, quotas, val)
     with working(jobs, ray) as (workers, notify, console):
         made = build_shard(out, asked, workers, notify, index=index, of=of, blocks=blocks)
     console.print(f'made {made} blocks of shard {index} of {of}: {out}', soft_wrap=True)
@@ -155,9 +173,7 @@ def lessons(
 
     kinds: dict[str, tuple[Callable[[int, int, int], list[str]], str]]
     kinds = {'plans': (lesson_group, 'smollm2-sft'), 'requests': (request_group, 'requests')}
-    if mix not in kinds:
-        raise typer.BadParameter(f'{mix!r} is not one of: {", ".join(kinds)}', param_hint='--mix')
-    make, recipe = kinds[mix]
+    make, recipe = kinds[one_of(mix, kinds)]
     with working(jobs, '') as (workers, notify, console):
         count = write_lessons(out, make, groups, size, seed, workers, notify)
     console.print(f'{count:,} lessons: {out}', soft_wrap=True)
@@ -237,47 +253,6 @@ def _show(folder: Path, console: Console, plots: Path | None) -> None:
         return
     draw_plots(values, plots)
     console.print(f'plots: {plots}', soft_wrap=True)
-
-
-def _quotas(*rows: int | None) -> dict[str, int]:
-    from safegen_ros.datasets.pddl3.rows import SPLITS
-
-    return {s: count for s, count in zip(SPLITS, rows, strict=True) if count is not None}
-
-
-def _recipe(
-    path: Path | None,
-    seed: int | None,
-    domains: list[str] | None,
-    quotas: dict[str, int],
-    val: bool,
-) -> Recipe:
-    """The recipe of a file, changed by the command line."""
-    import json
-
-    from safegen_ros.datasets.pddl3.recipe import load_recipe, recipe_of
-
-    source = path or data_path(f'{BENCH}/recipe.json')
-    read = load_recipe(source)
-    values: dict[str, Any] = json.loads(read.to_json())
-    if seed is not None:
-        values['seed'] = seed
-    if domains:
-        values['domains'] = {name: _domain(values['domains'], name) for name in domains}
-    for wanted in values['domains'].values():
-        renamed = wanted['quotas']['test_renamed']
-        wanted['quotas'] |= quotas
-        if 'test_renamed' not in quotas:  # which are training rows in other words
-            wanted['quotas']['test_renamed'] = min(renamed, wanted['quotas']['train'])
-    changed = recipe_of(values, f'{source} with the options')
-    return changed if val else replace(changed, val=False)
-
-
-def _domain(known: dict[str, Any], name: str) -> Any:
-    """The values of a domain, which may be one that the recipe does not have."""
-    from safegen_ros.datasets.pddl3.recipe import default_values
-
-    return known.get(name) or default_values(name)
 
 
 def build_with(

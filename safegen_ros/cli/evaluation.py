@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, Signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from safegen_ros.cli.dataset import BENCH
+from safegen_ros.cli.failures import OptionGroup, one_of, takes_options
 from safegen_ros.cli.progress import given_words, stages
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.model_names import full_name, is_server, named_model
@@ -104,11 +104,9 @@ def model(
 
     server = is_server(full_name(model))
     chosen = tuple(modes or (mode for mode in MODES if mode != 'untrained' or not server))
-    unknown = [mode for mode in chosen if mode not in MODES]
-    if unknown:
-        raise typer.BadParameter(f'{unknown[0]!r} is not one of {" ".join(MODES)}')
-    if form not in FORMATS:
-        raise typer.BadParameter(f'{form!r} is not one of {" ".join(FORMATS)}')
+    for mode in chosen:
+        one_of(mode, MODES)
+    one_of(form, FORMATS)
     if server and 'untrained' in chosen:
         raise typer.BadParameter('a server has no untrained network: name another --mode')
     name, data, console = named_model(model), data_path(data), Console()
@@ -169,7 +167,7 @@ class StudyVerb:
     """
 
     help: str
-    options: Mapping[str, tuple[object, object]]
+    options: OptionGroup
     measure: Callable[[Given, StudyOptions], ComparisonTable]
     strategies: tuple[str, ...] = ()
 
@@ -207,9 +205,7 @@ def _kinds(given: Given, options: StudyOptions) -> ComparisonTable:
     from safegen_ros.benchmarks.subjects import load_subject
     from safegen_ros.tasks.pddl3.formats import FORMATS
 
-    form = given.values['form']
-    if form not in FORMATS:
-        raise typer.BadParameter(f'{form!r} is not one of {" ".join(FORMATS)}')
+    form = one_of(given.values['form'], FORMATS)
     named = {model: folder_of(model) for model in given.values['model'] or (MODEL,)}
     subjects = (load_subject(named[model], options.device, model) for model in named)
     table: ComparisonTable = studies().kinds(subjects, options, form)
@@ -324,20 +320,12 @@ STUDIES: dict[str, StudyVerb] = {
 def _verb(study: StudyVerb) -> Callable[..., None]:
     """The command of a study, with its options as Typer reads them."""
 
-    def command(ctx: typer.Context, **values: Any) -> None:
+    @takes_options('values', study.options, dict)
+    def command(ctx: typer.Context, values: dict[str, Any]) -> None:
         loop = _loop(values.get('strategy') or study.strategies, values)
         given = Given(values, loop)
         _show(ctx, lambda notify: study.measure(given, _options(values, notify)))
 
-    kinds = {'ctx': typer.Context, **{name: kind for name, (kind, _) in study.options.items()}}
-    command.__annotations__ = {**kinds, 'return': None}
-    command.__signature__ = Signature(  # type: ignore[attr-defined]  # which Typer reads
-        [
-            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind,
-                      default=study.options[name][1] if name in study.options else Parameter.empty)
-            for name, kind in kinds.items()
-        ]
-    )  # fmt: skip
     return command
 
 

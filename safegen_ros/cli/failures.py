@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What verbs for programs and people do when something goes wrong, and their exit statuses."""
+"""What verbs share: options, exit statuses, and what they do when something goes wrong."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import os
 import select
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
-from typing import Annotated, Any
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -36,6 +38,52 @@ JsonOnly = Annotated[bool, typer.Option('--json', help='print one JSON object an
 AnyName = Annotated[
     bool, typer.Option('--any-name', help='accept a problem that names another domain')
 ]
+
+OptionGroup = Mapping[str, tuple[object, object]]
+"""Options by the names of their parameters: the annotation and the default of each."""
+
+_Result = TypeVar('_Result')
+_Word = TypeVar('_Word', bound=str)
+
+
+def takes_options(
+    name: str, options: OptionGroup, made: Callable[..., object]
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Replaces a parameter of a verb by options.
+
+    Args:
+        name: of the parameter.
+        options: in the order of the help page.
+        made: makes the parameter from the values of the options, by their names.
+    """
+
+    def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
+        @wraps(function)
+        def called(**values: Any) -> _Result:
+            given = {each: values.pop(each) for each in options}
+            return function(**values, **{name: made(**given)})
+
+        own = signature(function, eval_str=True)
+        parameters: list[Parameter] = []
+        for each in own.parameters.values():
+            found = options if each.name == name else {each.name: (each.annotation, each.default)}
+            parameters += [
+                Parameter(option, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+                for option, (kind, default) in found.items()
+            ]
+        vars(called)['__signature__'] = own.replace(parameters=parameters)
+        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        return called
+
+    return decorate
+
+
+def one_of(value: str, known: Collection[_Word]) -> _Word:
+    """The value of an option with few values; raises `typer.BadParameter` for another one."""
+    found = next((word for word in known if word == value), None)
+    if found is None:
+        raise typer.BadParameter(f'{value!r} is not one of {" ".join(known)}')
+    return found
 
 
 def is_bad_input(error: SafegenError) -> bool:

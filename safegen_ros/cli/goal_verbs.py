@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import wraps
 from pathlib import Path
 from textwrap import TextWrapper
 from typing import Annotated, Any, TypeVar
@@ -17,7 +15,7 @@ import typer
 from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.table import argument_values, profile_of
 from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
-from safegen_ros.cli.failures import ExitStatus, print_error
+from safegen_ros.cli.failures import ExitStatus, print_error, takes_options
 from safegen_ros.cli.operate import Namespace, require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
@@ -74,32 +72,16 @@ Result = TypeVar('Result')
 def takes_goal_options(verb: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Replaces the parameter `options` of a verb by the options that `Options` has for it."""
     mine = [each for each in fields(Options) if verb in each.metadata.get('verbs', ())]
-    added = [_parameter(each) for each in mine]
+    names = {each.metadata['flag'].removeprefix('--').replace('-', '_'): each for each in mine}
 
-    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
-        own = inspect.signature(function, eval_str=True)
+    def made(**values: Any) -> Options:
+        return Options(**{names[each].name: value for each, value in values.items()})
 
-        @wraps(function)
-        def called(**values: Any) -> Result:
-            goal = {
-                each.name: values.pop(parameter.name)
-                for each, parameter in zip(mine, added, strict=True)
-            }
-            return function(**values, options=Options(**goal))
-
-        parameters: list[inspect.Parameter] = []
-        for parameter in own.parameters.values():
-            found = added if parameter.name == 'options' else [parameter]
-            parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in found]
-        vars(called)['__signature__'] = own.replace(parameters=parameters)
-        called.__annotations__ = {p.name: p.annotation for p in parameters}
-        return called
-
-    return decorate
+    return takes_options('options', {name: _option(each) for name, each in names.items()}, made)
 
 
-def _parameter(each: Any) -> inspect.Parameter:
-    """The parameter of a command for a field."""
+def _option(each: Any) -> tuple[object, object]:
+    """The option of a command for a field, and its default."""
     flag, most, default = each.metadata['flag'], each.metadata['most'], each.default
     told: dict[str, Any] = {
         'help': each.metadata['help'].format(levels=', '.join(LEVELS), feedback=' '.join(FEEDBACK))
@@ -114,12 +96,7 @@ def _parameter(each: Any) -> inspect.Parameter:
     elif each.name == 'accept_reading':
         told['metavar'] = 'DIGEST'
     switches = (flag,) if flag.startswith('--') else ()
-    return inspect.Parameter(
-        flag.removeprefix('--').replace('-', '_'),
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[_TYPES[each.type], typer.Option(*switches, **told)],
-    )
+    return Annotated[_TYPES[each.type], typer.Option(*switches, **told)], default
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.cli.failures import ExitStatus, one_of
 from safegen_ros.cli.progress import stages
 from safegen_ros.terminal import Console
 
@@ -192,12 +192,10 @@ def evaluate(
     from safegen_ros.benchmarks.tables import present
     from safegen_ros.tasks.household.tasks import clean_tasks
 
-    if table not in ('2', '3', 'all'):
-        raise typer.BadParameter(f'{table!r} is not one of 2 3 all')
+    one_of(table, ('2', '3', 'all'))
     names = [name for name in agents.split(',') if name]
     for name in names:
-        if name not in SCRIPTED:
-            raise typer.BadParameter(f'{name!r} is not one of {" ".join(SCRIPTED)}')
+        one_of(name, SCRIPTED)
     options = _options('PO', True, compat, shield, propose, steps)
     console = Console()
     with ExitStack() as stack:
@@ -240,9 +238,7 @@ def _options(
 
     if compat not in ('', 'spoc'):
         raise typer.BadParameter(f'{compat!r} is not spoc')
-    mode = next((each for each in SHIELDS if each == shield), None)
-    if mode is None:
-        raise typer.BadParameter(f'{shield!r} is not one of {" ".join(SHIELDS)}')
+    mode = one_of(shield, SHIELDS)
     named = setting_named(setting)
     if named is None:
         raise typer.BadParameter(f'{setting!r} is not a setting: PO, FO, "IPC (PO)" or "IPC (FO)"')
@@ -260,8 +256,7 @@ def _agent(
     if model:
         backend, sampling = _backend(model, temperature, seed, stack)
         return ReactAgent(backend, sampling), model
-    if name not in SCRIPTED:
-        raise typer.BadParameter(f'{name!r} is not one of {" ".join(SCRIPTED)}')
+    one_of(name, SCRIPTED)
     return (RandomAgent(seed) if name == 'random' else GoalAgent(careful=name == 'oracle')), name
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safegen_ros.cli.dataset import Jobs, build_with, check_with
-from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.cli.failures import ExitStatus, one_of
 from safegen_ros.cli.progress import stages
 from safegen_ros.paths import data_path
 from safegen_ros.terminal import Console
@@ -135,8 +135,7 @@ def evaluate(
     from safegen_ros.llm.open_backend import open_backend
     from safegen_ros.tasks.planetarium.styles import translation_style_of
 
-    if split not in ('train', 'test'):
-        raise typer.BadParameter(f'{split!r} is not one of train test')
+    one_of(split, ('train', 'test'))
     chosen = choose(data / f'{split}.jsonl', rows, seed, domain or (), fold)
     name = named_model(model)
     style = translation_style_of(name, strict=False, shield=shield)

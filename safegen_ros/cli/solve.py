@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from safegen_ros.cli.completion import complete_problem
-from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, teller
+from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, one_of, teller
 from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.goals.files import DomainFile, ReadAs, read_task
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
@@ -62,11 +62,7 @@ def solve(
     from safegen_ros.search.solve import Route
     from safegen_ros.search.solve import solve as search
 
-    known: tuple[Route, ...] = get_args(Route)
-    chosen = next((name for name in known if name == route), None)
-    if chosen is None:
-        raise typer.BadParameter(f'{route!r} is not one of {" ".join(known)}')
-
+    chosen: Route = one_of(route, get_args(Route))
     if len(files) > 2 or (len(files) == 2 and domain is not None):
         raise typer.BadParameter('give one problem and at most one domain')
     problem, own = files[-1], files[0] if len(files) == 2 else domain
