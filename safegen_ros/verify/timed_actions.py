@@ -261,7 +261,7 @@ class TimedActions:
     def fits(self, step: Step, duration: Decimal) -> bool:
         """Whether a step has exactly the duration that its action has in every state."""
         fixed = self._fixed.get(step.action)
-        return fixed is not None and all(duration == value for _, value in fixed)
+        return fixed is not None and duration > 0 and all(duration == each for _, each in fixed)
 
     def schema(self, action: GroundAction) -> Action:
         """The schema of a happening."""

@@ -130,7 +130,7 @@ class TimedWalk:
         step, (start, duration) = self.plan.steps[index], self.plan.times[index]
         begin = self.places.begin(step, duration)
         yield start, index, begin
-        if begin.during is not None:
+        if begin.during is not None and duration > 0:  # `_check_duration` refuses the start
             yield EXACT.add(start, duration), index, self.places.end(step, begin)
 
     def moment_of(self, state: int) -> list[PlanEntry]:
@@ -246,24 +246,22 @@ class TimedWalk:
     def _check_duration(self, entry: PlanEntry, state: int) -> None:
         """Checks the duration of a step that starts; plans are written to `EPSILON`."""
         _, index, happening = entry
+        given = exact(happening.duration)
+        limit = '' if given > 0 else 'more than 0'
         for operator, value in self.places.actions.duration(self.plan.steps[index], state):
-            if happening.duration == value:
-                continue
-            given = exact(happening.duration)
             if value is None:
+                reason = 'its duration has no value, since a function in it has none in :init'
                 raise CannotFollow(
-                    index,
-                    f'{self._told(entry)}: its duration has no value, since a function in it '
-                    'has none in :init or it divides by 0',
+                    index, f'{step_name(self.plan, index)}: {reason} or it divides by 0'
                 )
             low = operator != '<=' and given < value - _EPSILON
             if low or (operator != '>=' and given > value + _EPSILON):
-                limit = {'=': '', '<=': 'at most ', '>=': 'at least '}[operator]
-                raise CannotFollow(
-                    index,
-                    f'{self._told(entry)} takes {seconds_text(given)} s, and its duration must be '
-                    f'{limit}{seconds_text(value)} s',
-                )
+                most = {'=': '', '<=': 'at most ', '>=': 'at least '}[operator]
+                limit = f'{most}{seconds_text(value)}'
+                break
+        if limit:
+            name, took = step_name(self.plan, index), seconds_text(given)
+            raise CannotFollow(index, f'{name} takes {took} s, and its duration must be {limit} s')
 
     def _check_apart(self, together: list[PlanEntry]) -> None:
         """Checks that no happening of the last `EPSILON` interferes with one of this moment."""

@@ -111,6 +111,14 @@ def test_what_happens_when(plan: str, category: Category, said: str) -> None:
     assert (verdict.category, said in verdict.reason) == (category, True), verdict.reason
 
 
+@pytest.mark.parametrize('path', [0, -9])
+@pytest.mark.parametrize('plan', ['(walk)', '(heat) (walk)', '(walk) (walk)'])
+def test_an_action_cannot_end_before_it_starts(plan: str, path: int) -> None:
+    verdict = verify(_problem(init=f'(lit) (= (path) {path})'), plan)
+    assert verdict.category is PRECONDITION
+    assert f'(walk) takes {path // 3} s, and its duration must be more than 0 s' in verdict.reason
+
+
 @pytest.mark.parametrize(
     ('constraint', 'said'),
     [
