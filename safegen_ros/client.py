@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import rclpy
 from action_msgs.msg import GoalStatus
@@ -32,9 +32,7 @@ from safegen_msgs.action import ExecutePlan, PlanTask, RunTask
 from safegen_msgs.srv import ValidatePlan
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goal_options import Options, check_budget
-from safegen_ros.keys.key_pair import operator_key
-from safegen_ros.pddl.plan import Plan
-from safegen_ros.ros import conversions, qos
+from safegen_ros.ros import qos
 from safegen_ros.ros.actions import (
     CONNECT_TIMEOUT_S,
     GoalSender,
@@ -44,11 +42,13 @@ from safegen_ros.ros.actions import (
 )
 from safegen_ros.ros.calls import answer_of, check_sendable, wait_for
 from safegen_ros.ros.commands import sign_goal
-from safegen_ros.ros.lifecycle import why_missing
-from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher
+from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, why_missing
 from safegen_ros.ros.rclpy_compat import destroy_actions
 from safegen_ros.ros.stack_state import use_stack_discovery
 from safegen_ros.sync import Closing
+
+if TYPE_CHECKING:
+    from safegen_ros.pddl.plan import Plan
 
 __all__ = ['Client', 'Goal', 'Options']
 
@@ -287,6 +287,8 @@ class Client(Closing):
         from_current: bool = False,
     ) -> Goal[ExecutePlan.Result]:
         """As `execute`, but returns as soon as the goal is accepted."""
+        from safegen_ros.ros import conversions
+
         check_budget(time_budget_s)
         task = msg.Task(domain=domain, problem=problem, format=format)
         goal = ExecutePlan.Goal(
@@ -322,6 +324,9 @@ class Client(Closing):
     def _send(
         self, name: str, kind: type[Action], goal: Any, on_feedback: Callable[[Any], None]
     ) -> Goal[Any]:
+        from safegen_ros.keys.key_pair import operator_key
+        from safegen_ros.ros.conversions import seconds_of
+
         server = 'executor' if name == 'execute_plan' else 'planner'
         with self._lock:
             if name not in self._senders:
@@ -335,7 +340,7 @@ class Client(Closing):
             sent = sender.send(goal, on_feedback, id)
         except NotThere:
             raise self._not_there(f'action {name}', server) from None
-        budget = conversions.seconds_of(goal.time_budget)
+        budget = seconds_of(goal.time_budget)
         return Goal(name, sent, time.monotonic() + budget + GRACE_S, self._reason)
 
     def _not_there(self, what: str, node: str) -> SafegenError:
@@ -361,10 +366,13 @@ class Client(Closing):
 
 
 def _plan_message(plan: Plan | msg.Plan, task: msg.Task) -> msg.Plan:
+    from safegen_ros.pddl.plan import Plan
+    from safegen_ros.ros.conversions import plan_to_msg
+
     if isinstance(plan, msg.Plan):  # as it is: the executor refuses what it cannot read
         return plan
     if isinstance(plan, Plan):
-        return conversions.plan_to_msg(plan, 'client', task)
+        return plan_to_msg(plan, 'client', task)
     raise TypeError(
         f'a plan is expected, and not {type(plan).__name__}: read a text with '
         'safegen_ros.api.parse_plan, or give the plan of a result'
@@ -374,11 +382,13 @@ def _plan_message(plan: Plan | msg.Plan, task: msg.Task) -> msg.Plan:
 def _planning_goal(
     goal: _PlanningGoal, problem: str, domain: str, options: Options | None, format: str
 ) -> _PlanningGoal:
+    from safegen_ros.ros.conversions import duration_to_msg
+
     task, options = msg.Task(domain=domain, problem=problem, format=format), options or Options()
     for each in fields(options):
         name, value = each.name.removesuffix('_s'), getattr(options, each.name)
         if name != each.name:
-            value = conversions.duration_to_msg(value)
+            value = duration_to_msg(value)
         for part in (goal, task):
             if hasattr(part, name):
                 setattr(part, name, value)

@@ -17,7 +17,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.record.approval import doubts_and_request
 from safegen_ros.ros import conversions
-from safegen_ros.ros.lifecycle import why_missing
+from safegen_ros.ros.liveness import why_missing
 from safegen_ros.ros.record_conversions import step_texts
 from safegen_ros.ros.stack_state import absolute_namespace, current_domain, require_stack
 from safegen_ros.verdict import Category

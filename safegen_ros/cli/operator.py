@@ -56,7 +56,7 @@ def _stop(place: str, silent: bool) -> tuple[Any, str]:
 
     from safegen_ros.client import Client
     from safegen_ros.ros.calls import answer_of
-    from safegen_ros.ros.lifecycle import stacks_elsewhere
+    from safegen_ros.ros.liveness import stacks_elsewhere
 
     with Client(place) as client:
         # Unsigned, and by anybody; the other commands may have to be signed.
@@ -169,7 +169,7 @@ def _call(place: str, command: str) -> tuple[Any, str]:
         return None, ''
     from safegen_ros.client import Client
     from safegen_ros.ros.commands import CommandClient
-    from safegen_ros.ros.lifecycle import stacks_elsewhere
+    from safegen_ros.ros.liveness import stacks_elsewhere
 
     with Client(place) as client:
         commands = CommandClient(client.node, 'executor')

@@ -24,9 +24,7 @@ from safegen_ros.client import Client
 from safegen_ros.errors import SafegenError
 from safegen_ros.ros import qos
 from safegen_ros.ros.commands import CommandClient
-from safegen_ros.ros.conversions import seconds_of
-from safegen_ros.ros.lifecycle import CURES, stacks_elsewhere
-from safegen_ros.ros.liveness import PERIOD_S
+from safegen_ros.ros.liveness import CURES, PERIOD_S, stacks_elsewhere
 from safegen_ros.ros.stack_state import (
     absolute_namespace,
     current_domain,
@@ -251,7 +249,8 @@ def _states(client: Client) -> dict[str, str]:
 
 
 def _time(stamp: Time) -> str:
-    return datetime.fromtimestamp(seconds_of(stamp)).astimezone().isoformat(timespec='milliseconds')
+    seconds = stamp.sec + stamp.nanosec / 1e9
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec='milliseconds')
 
 
 def _text(status: StackStatus) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.client import Client
@@ -16,9 +16,11 @@ from unique_identifier_msgs.msg import UUID
 from safegen_msgs import msg
 from safegen_msgs.srv import Operate
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.keys.authority import Command, Signature, sign
-from safegen_ros.keys.key_pair import KeyPair, operator_key
 from safegen_ros.ros.calls import answer_of
+
+if TYPE_CHECKING:  # a client that signs nothing needs no cryptography
+    from safegen_ros.keys.authority import Command, Signature
+    from safegen_ros.keys.key_pair import KeyPair
 
 SERVICE = 'operate'
 
@@ -40,11 +42,15 @@ def signature_to_msg(signature: Signature) -> msg.Signature:
 
 def signature_from_msg(message: msg.Signature) -> Signature:
     """The signature of a message."""
+    from safegen_ros.keys.authority import Signature
+
     return Signature(message.key, message.nonce, message.time, bytes(message.value[:100]))
 
 
 def goal_command(node: Node, action: str, goal: Any) -> Command:
     """What the sender of a goal signs: each of its fields, but for the signature itself."""
+    from safegen_ros.keys.authority import Command
+
     values = _values(goal)
     del values['signature']
     digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode('ascii')).hexdigest()
@@ -53,6 +59,8 @@ def goal_command(node: Node, action: str, goal: Any) -> Command:
 
 def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: UUID) -> None:
     """Signs a goal, where there is a key and the goal has a place for it."""
+    from safegen_ros.keys.authority import sign
+
     if pair is not None and hasattr(goal, 'signature'):
         command = goal_command(node, action, goal)
         goal.signature = signature_to_msg(sign(pair, command, bytes(goal_id.uuid).hex()))
@@ -102,6 +110,9 @@ class CommandClient:
 
     def do(self, command: str, argument: str = '', *, timeout_s: float) -> Operate.Response:
         """Sends a command once; raises as `ask`."""
+        from safegen_ros.keys.authority import Command, sign
+        from safegen_ros.keys.key_pair import operator_key
+
         asked = self.ask(timeout_s)
         request = Operate.Request(command=command, argument=argument)
         pair = operator_key() if asked.keys else None

@@ -70,6 +70,13 @@ ALIVE_S = 4 * PERIOD_S
 CLIENT, FINALIZED = 'client', 'finalized'
 """State of a client, and the last state of every process."""
 
+CURES = {
+    'unconfigured': 'configure and activate it, or start the stack without autostart:=false',
+    'inactive': 'activate it',
+    'finalized': 'it has ended for good: start the stack again',
+}
+"""Cure for each state in which a node does no work."""
+
 _MAX_INSTANCES = 1000
 """Most instances in memory, so that a flood of the topic cannot fill it."""
 
@@ -295,3 +302,29 @@ class HeartbeatMonitor:
             self._changed.notify_all()
         for listener in (*self._listeners, *(watch.take for watch in self._watches)):
             listener(instance)
+
+
+def stacks_elsewhere(watcher: Node, namespace: str) -> str:
+    """The other namespaces that have an executor, for the end of a sentence; empty where none has.
+
+    Args:
+        watcher: any node of the same domain.
+        namespace: that is looked into already.
+    """
+    found = watcher.get_node_names_and_namespaces()
+    others = sorted({place for name, place in found if name == 'executor' and place != namespace})
+    if not others:
+        return ''
+    return f' (executors are in namespace {", ".join(others)}: use --namespace)'
+
+
+def why_missing(watcher: Node, heartbeats: HeartbeatMonitor, name: str) -> str:
+    """Why a node in the watcher's namespace offers nothing, with the cure."""
+    namespace = watcher.get_namespace()
+    if (name, namespace) not in watcher.get_node_names_and_namespaces():
+        return (
+            "start the stack with 'safegen up sim', in the same ROS_DOMAIN_ID"
+            f'{stacks_elsewhere(watcher, namespace)}'
+        )
+    state = heartbeats.state(name)
+    return f'the {name} is {state or "silent"}: {CURES.get(state, "look into its log")}'

@@ -192,13 +192,19 @@ def test_the_list_of_verbs_imports_none_of_them() -> None:
     assert all(f' {name} ' in out for name in VERBS)
 
 
-def test_a_stop_imports_no_ros(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_stop_imports_no_ros_and_a_status_little_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ('RELEASE', 'RUNTIME', 'STATE'):
         monkeypatch.setenv(f'SAFEGEN_{name}_DIR', str(tmp_path))
     monkeypatch.setenv('ROS_DOMAIN_ID', '229')
     _, modules = _imported('stop')
     assert 'safegen_ros.nodes.stop_socket' in modules
     assert not modules & {*HEAVY - {'yaml'}, 'rich'}
+    pytest.importorskip('rclpy')
+    _, modules = _imported('status')  # what it imports is half of its time
+    assert 'safegen_ros.cli.stack_status' in modules
+    assert not modules & {'cryptography', 'pydantic', 'safegen_ros.pddl.model', 'rich'}
 
 
 @pytest.mark.parametrize(
