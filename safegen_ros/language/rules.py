@@ -136,7 +136,7 @@ def _plain(sentence: Sentence, clauses: Clauses) -> Reading:
     if not unlike:
         if refused is not None:
             raise sentence.error(refused.what, refused.cure)
-        raise sentence.not_understood(clauses.vocabulary)
+        raise sentence.not_understood(clauses.vocabulary, problem.objects)
     read = [
         reading(single(tree), problem, sentence.text, Origin.WORDS, sentence.source, sentence.place)
         for tree in unlike

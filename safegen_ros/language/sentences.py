@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from safegen_ros.errors import ErrorCode, PddlError
 from safegen_ros.language.placed import Place, error_at
 from safegen_ros.pddl.diagnostics import suggestion
+from safegen_ros.pddl.writer import names_text
 
 MAX_RULES_TEXT = 20_000
 """Longest text of rules [characters]."""
@@ -27,7 +28,8 @@ _TOKEN = re.compile(
 _BULLET = re.compile(r'(?:[-*+\u2022\u2013]|\d{1,3}[.)])[ \t]+', re.ASCII)
 _SHORT = {
     'cannot': ('can', 'not'), "can't": ('can', 'not'), "won't": ('will', 'not'),
-    "shan't": ('shall', 'not'),
+    "shan't": ('shall', 'not'), 'dont': ('do', 'not'), 'cant': ('can', 'not'),
+    'mustnt': ('must', 'not'), 'shouldnt': ('should', 'not'),
 }  # fmt: skip
 _NUMBERS = (
     'zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten',
@@ -138,22 +140,22 @@ class Sentence:
         line, column = self.words[index].place if index < len(self.words) else self.place
         return kind(what, source=self.source, line=line, column=column, cure=cure)
 
-    def not_understood(self, names: tuple[str, ...]) -> PddlError:
+    def not_understood(self, names: Iterable[str], objects: Collection[str]) -> PddlError:
         """The error that nothing fits, at the furthest word that was reached."""
         index = self._furthest
         if self._hint:
             return self.error(self._hint, 'name what the problem has', index, NotUnderstood)
-        wanted = ', '.join(sorted(self._wanted - {','})[:8])
-        close = ''
+        cure = 'use other words, or PDDL3'
+        if index and 'a name' in self._wanted:
+            cure = f'name an object there: {names_text(objects)}'
         if index >= len(self.words):
             index = len(self.words) - 1
             what = f'the rule is not understood: it ends behind {self.words[index].text[:40]!a}'
         else:
             word = self.words[index].text
-            if word not in names:
-                close = suggestion(word, sorted({*names, *self._wanted}))
+            close = '' if word in names else suggestion(word, sorted({*names, *self._wanted}))
             what = f'the rule is not understood from {word[:40]!a} on'
-        cure = f'{close}possible next words: {wanted}'
+            cure = close.strip() or cure
         return self.error(what, cure, index, NotUnderstood)
 
 
