@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What a shell offers for an argument that was begun: problems, profiles and their arguments."""
+"""The arguments that several verbs take, and what a shell offers for one that was begun."""
 
 from __future__ import annotations
 
@@ -40,6 +40,23 @@ ProfileArguments = Annotated[
         help='arguments of the profile, as name:=value', autocompletion=complete_profile_argument
     ),
 ]
+
+TaskFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar='[DOMAIN] PROBLEM',
+        help='problem file with its constraints (PDDL, JSON or English) or ID of a benchmark test '
+        'problem (data/safegen-bench/test), and optionally a PDDL domain, in either order',
+        autocompletion=complete_problem,
+    ),
+]
+
+
+def problem_and_domain(files: list[Path], domain: Path | None) -> tuple[Path, Path | None]:
+    """The parts of `[DOMAIN] PROBLEM`, beside the option `--domain`."""
+    if len(files) > 2 or (len(files) == 2 and domain is not None):
+        raise typer.BadParameter('give one problem and at most one domain')
+    return files[-1], files[0] if len(files) == 2 else domain
 
 
 def _paths(incomplete: str) -> list[str]:

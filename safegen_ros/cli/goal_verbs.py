@@ -14,7 +14,13 @@ import typer
 
 from safegen_ros.bringup.profiles import PROFILES
 from safegen_ros.bringup.table import argument_values, profile_of
-from safegen_ros.cli.completion import ProfileArguments, complete_problem, complete_profile
+from safegen_ros.cli.completion import (
+    ProfileArguments,
+    TaskFiles,
+    complete_problem,
+    complete_profile,
+    problem_and_domain,
+)
 from safegen_ros.cli.failures import ExitStatus, print_error, takes_options
 from safegen_ros.cli.operate import Namespace, require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
@@ -28,14 +34,7 @@ from safegen_ros.terminal import Console
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
-ProblemFile = Annotated[
-    Path,
-    typer.Argument(
-        help='problem file with its constraints (PDDL, JSON or English), or ID of a '
-        'benchmark test problem (data/safegen-bench/test)',
-        autocompletion=complete_problem,
-    ),
-]
+_EXAMPLE = [Path('examples/fragile_block.pddl')]
 TaskText = Annotated[
     str,
     typer.Argument(
@@ -102,7 +101,7 @@ def _option(each: Any) -> tuple[object, object]:
 @app.command()
 @takes_goal_options('demo')
 def demo(
-    problem: ProblemFile = Path('examples/fragile_block.pddl'),
+    files: TaskFiles = _EXAMPLE,
     domain: DomainFile = None,
     format: Format = '',
     read_as: ReadAs = '',
@@ -127,6 +126,7 @@ def demo(
     video: Annotated[bool, typer.Option(help='record a video of the twin')] = True,
 ) -> None:
     """Bring the stack up, plan, prove and execute one task in simulation, and keep a record."""
+    problem, domain = problem_and_domain(files, domain)
     console = Console()
     with console.status('loading safegen'):
         from safegen_ros.cli.demo import run_demo

@@ -7,12 +7,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
-from safegen_ros.cli.completion import complete_problem
+from safegen_ros.cli.completion import TaskFiles, problem_and_domain
 from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, one_of, teller
 from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.goals.files import DomainFile, ReadAs, read_task
@@ -27,15 +26,7 @@ SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 
 
 def solve(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar='[DOMAIN] PROBLEM',
-            help='problem file with its constraints (PDDL, JSON or English), and optionally '
-            'a PDDL domain, in either order',
-            autocompletion=complete_problem,
-        ),
-    ],
+    files: TaskFiles,
     domain: DomainFile = None,
     optimal: Annotated[
         bool,
@@ -63,9 +54,7 @@ def solve(
     from safegen_ros.search.solve import solve as search
 
     chosen: Route = one_of(route, get_args(Route))
-    if len(files) > 2 or (len(files) == 2 and domain is not None):
-        raise typer.BadParameter('give one problem and at most one domain')
-    problem, own = files[-1], files[0] if len(files) == 2 else domain
+    problem, own = problem_and_domain(files, domain)
 
     def whole() -> int:
         task = read_task(problem, own, format=read_as, any_name=any_name)

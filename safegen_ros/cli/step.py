@@ -11,21 +11,16 @@ from typing import Annotated
 
 import typer
 
-from safegen_ros.cli.completion import complete_problem
-from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, read_task, read_text
+from safegen_ros.cli.completion import TaskFiles, problem_and_domain
+from safegen_ros.goals.files import DomainFile, ReadAs, find_problem, in_order, read_task, read_text
 from safegen_ros.planning.levels import HIERARCHY, LEVELS, level_names
 
+_EXAMPLE = [Path('examples/tower_order.pddl')]
 STRATEGY = f'beam, model, {HIERARCHY}'
 
 
 def step(
-    problem: Annotated[
-        Path,
-        typer.Argument(
-            help='problem file with its constraints (PDDL, JSON or English)',
-            autocompletion=complete_problem,
-        ),
-    ] = Path('examples/tower_order.pddl'),
+    files: TaskFiles = _EXAMPLE,
     domain: DomainFile = None,
     read_as: ReadAs = '',
     cell: Annotated[
@@ -64,7 +59,8 @@ def step(
     from safegen_ros.tasks.pddl3.prompts.styles import style_of
 
     levels = level_names(strategy)
-    path = find_problem(problem)
+    problem, domain = problem_and_domain(files, domain)
+    path, domain = in_order(find_problem(problem), domain)
     task = read_task(path, domain, format=read_as)
     domain_text = read_text(domain, 'domain') if domain else ''
     chosen, sampling = choose_cell(path, task.problem, cell), Sampling(seed=seed)

@@ -46,17 +46,18 @@ def test_the_model_takes_the_example_to_its_goal_step_by_step(
     assert [world.done for world in record.worlds] == list(range(len(record.plan) + 1))
 
 
-def test_the_search_planner_alone_needs_no_model(
+def test_the_search_planner_takes_a_domain_and_needs_no_model(
     safegen: CommandLine, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ('torch', 'transformers'):
         monkeypatch.setitem(sys.modules, part, None)  # as where it is not installed
-    status, screen, error = safegen(
-        'step', EXAMPLE, '--cell', 'symbolic', '--strategy', 'search', '--model', 'no/such/model'
-    )
+    domain = Path('safegen_ros/tasks/pddl3/domains/blocksworld/domain.pddl')
+    how = ('--cell', 'symbolic', '--strategy', 'search', '--model', 'no/such/model')
+    status, screen, error = safegen('step', domain, EXAMPLE, *how)
     assert (status, error) == (0, ''), screen
     [folder] = runs.iterdir()
-    assert load_run(folder).record.plan_source == 'search'
+    record = load_run(folder).record
+    assert (record.plan_source, record.task.domain) == ('search', domain.read_text())
 
 
 def test_where_nobody_has_a_plan_nothing_moves(
