@@ -27,7 +27,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.diagnostics import ONLY_STEPS, found_at, place_of
@@ -196,6 +196,7 @@ class _Prose:
         self._longest = 2 * max(map(len, actions), default=0)
         self._objects = problem.objects
         self._bare = {name.lstrip('@') for name in problem.objects}
+        self._most = max(self._longest, *map(len, self._bare), 0)
 
     def is_step(self, line: str) -> bool:
         """Whether a line is one step of the problem, as far as the names of it go."""
@@ -220,7 +221,8 @@ class _Prose:
         for place in range(0, len(parts), 2):
             text = parts[place]
             whole = [_NO_LETTER.sub('', word) for word in text.split()]
-            words = [*accumulate(whole), *whole, *_WORD.findall(text)]  # `wa it` is `wait`
+            joined = takewhile(lambda word: len(word) <= self._most, accumulate(whole))
+            words = [*joined, *whole, *_WORD.findall(text)]  # `wa it` is `wait`
             before, behind = parts[place - 1 : place], parts[place + 1 : place + 2]
             beside.update(words if '(' in before or ')' in behind else words[-1:] if behind else [])
         return any(map(self._is_name, beside))

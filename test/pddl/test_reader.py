@@ -148,6 +148,7 @@ UNSUPPORTED = {
         _domain('(:action a :precondition (not (preference x (q))))'), 3, 31,
     ),
     'a function with values of type truck': (_domain('(:functions (home ?x) - truck)'), 3, 25),
+    ':length': (_problem(constraints='(:length 3)'), 5, 1),
 }  # fmt: skip
 
 
@@ -155,29 +156,11 @@ UNSUPPORTED = {
 def test_unsupported_features_are_refused_by_name(feature: str) -> None:
     text, line, column = UNSUPPORTED[feature]
     with pytest.raises(PddlError) as caught:
-        read_domain(text)
+        read_problem(text, DEPOT) if '(problem' in text else read_domain(text)
     assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
     assert caught.value.what == f'{feature} is not supported'
     assert (caught.value.line, caught.value.column) == (line, column)
     assert caught.value.cure
-
-
-@pytest.mark.parametrize(
-    ('text', 'feature'),
-    [
-        (_problem(constraints='(:length 3)'), ':length'),
-        (
-            _problem(init='(at 5 (open))'),
-            'a timed initial literal in a domain without durative actions',
-        ),
-        (_problem(goal='(or (preference a (open)))'), 'a preference in this place'),
-    ],
-)
-def test_unsupported_features_of_a_problem_are_refused_by_name(text: str, feature: str) -> None:
-    with pytest.raises(PddlError) as caught:
-        read_problem(text, DEPOT)
-    assert caught.value.code is ErrorCode.UNSUPPORTED_FEATURE
-    assert caught.value.what == f'{feature} is not supported'
 
 
 @pytest.mark.parametrize('flag', sorted(UNUSED_REQUIREMENTS))
@@ -782,14 +765,3 @@ def test_towers_of_types_are_limited(height: int, read: bool) -> None:
     else:
         with pytest.raises(PddlError, match='below more than'):
             read_domain(f'(define (domain d) (:types {text}))')
-
-
-def test_object_as_a_type_beside_the_others_is_not_above_them() -> None:
-    domain = read_domain(
-        '(define (domain d) (:types room object) (:predicates (p ?x - (either room object))))'
-    )
-    problem = _typed('r - room o - object b - (either room object)', domain=domain)
-    assert problem.objects['b'] == 'object&room'
-    objects = problem.objects_by_type()
-    assert (objects['room'], objects['object']) == (('r', 'b'), ('o', 'b'))
-    assert objects['object|room'] == ('r', 'o', 'b')
