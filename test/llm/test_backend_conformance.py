@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -24,7 +22,7 @@ from support.transformers_serve import TransformersServe
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Backend, ChoiceUnsupported, Completion, Sampling, StopCut
 from safegen_ros.llm.open_backend import open_backend
-from safegen_ros.llm.openai_backend import OpenAIBackend, RetryPolicy
+from safegen_ros.llm.openai_backend import RetryPolicy
 from safegen_ros.llm.special_tokens import EOS, PAD, SPECIAL_TOKENS
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
@@ -58,30 +56,12 @@ def sampled_model(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-@pytest.fixture
-def endless_model(sampled_model: Path, tmp_path: Path) -> Path:
-    """One that never says the mark of the end."""
-    folder = Path(shutil.copytree(sampled_model, tmp_path / 'endless'))
-    path = folder / 'generation_config.json'
-    settings = json.loads(path.read_text())
-    settings['suppress_tokens'].append(SPECIAL_TOKENS.index(EOS))
-    path.write_text(json.dumps(settings))
-    return folder
-
-
 @pytest.fixture(scope='session')
-def server_of() -> Iterator[Callable[[], TransformersServe]]:
-    """`transformers serve`, started once, and again only after a test has ended it."""
-    running: list[TransformersServe] = []
-
-    def get() -> TransformersServe:
-        if not running or not running[-1].alive:
-            running.append(TransformersServe())
-        return running[-1]
-
-    yield get
-    for server in running:
-        server.kill()
+def served() -> Iterator[TransformersServe]:
+    """`transformers serve`."""
+    server = TransformersServe()
+    yield server
+    server.kill()
 
 
 @pytest.fixture(scope='module')
@@ -110,7 +90,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
         return
     if request.param == 'serve':
         folder = request.getfixturevalue('sampled_model')
-        address = f'{request.getfixturevalue("server_of")().url}#{folder}'
+        address = f'{request.getfixturevalue("served").url}#{folder}'
     else:
         address = f'{request.getfixturevalue("strict_server").url}#{MODEL}'
     with closing(open_backend(address, retry=ONE_BY_ONE)) as remote:
@@ -209,60 +189,19 @@ def test_several_threads_may_ask_at_once(backend: Backend) -> None:
 
 @pytest.mark.nightly
 def test_the_shipped_model_answers_alike_in_process_and_behind_a_server(
-    server_of: Callable[[], TransformersServe], tower_order: Pddl3Task
+    served: TransformersServe, tower_order: Pddl3Task
 ) -> None:
     folder = data_path('models/safegen-mini')
     messages = load_style(folder).messages(tower_order.problem, [], tower_order.format)
     sampling = Sampling(0.0, 1.0, 64, time_limit_s=LIMIT_S)
     with (
-        closing(open_backend(f'{server_of().url}#{folder}')) as remote,
+        closing(open_backend(f'{served.url}#{folder}')) as remote,
         closing(open_backend(folder, device='cpu')) as here,
     ):
         answer = remote.generate(messages, sampling)
         assert answer.text == here.generate(messages, sampling).text
         with pytest.raises(ChoiceUnsupported):
             remote.choose(messages, ['pickup b1', 'pickup b2'], sampling)
-
-
-@pytest.mark.nightly
-def test_a_real_server_that_does_not_have_the_model(
-    server_of: Callable[[], TransformersServe], tmp_path: Path
-) -> None:
-    address = f'{server_of().url}#{tmp_path}/nowhere'
-    with (
-        closing(open_backend(address, retry=replace(ONE_BY_ONE, tries=5))) as backend,
-        pytest.raises(BackendError, match='nowhere'),
-    ):
-        backend.generate(MESSAGES, replace(GREEDY, time_limit_s=LIMIT_S))
-
-
-@pytest.mark.nightly
-def test_a_real_server_that_is_killed_ends_every_open_call(
-    server_of: Callable[[], TransformersServe], endless_model: Path
-) -> None:
-    server = server_of()
-    with closing(OpenAIBackend(server.url, str(endless_model), retry=ONE_BY_ONE)) as backend:
-        endless = Sampling(1.0, 1.0, 450, time_limit_s=LIMIT_S)
-        state = SimpleNamespace(killed=False)
-
-        def kill(_: str) -> None:
-            if not state.killed:
-                state.killed = True
-                server.kill()
-
-        def ask(seed: int) -> BackendError:
-            with pytest.raises(BackendError) as caught:
-                backend.generate(MESSAGES, replace(endless, seed=seed), on_text=kill)
-            return caught.value
-
-        start = time.monotonic()
-        with ThreadPoolExecutor(3) as threads:
-            errors = list(threads.map(ask, range(3)))
-        assert time.monotonic() - start < LIMIT_S
-        assert any('broke in the middle of the answer' in e.message for e in errors)
-        assert all(server.url in e.message for e in errors)
-        with pytest.raises(BackendError, match=r'cannot be reached .* asked 2 times'):
-            backend.generate(MESSAGES, GREEDY)
 
 
 @examples(60)

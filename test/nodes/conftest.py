@@ -12,6 +12,7 @@ import pytest
 from support.blocks_small import ONE_TEXT
 from support.command_line import CommandLine
 from support.goals import WAIT_S, Endings
+from support.model_server import ModelServer
 from support.motion import Motion
 from support.one_process import Stack, one_process_stack
 from support.stopping import Operator
@@ -42,6 +43,13 @@ def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         specs, log_dir=folder, environment={'ROS_DOMAIN_ID': str(ros_domain)}
     ) as running:
         running.wait_ready()
+        yield running
+
+
+@pytest.fixture(scope='module')
+def server() -> Iterator[ModelServer]:
+    """What a stack may ask for plans instead of a model."""
+    with ModelServer() as running:
         yield running
 
 

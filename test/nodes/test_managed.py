@@ -26,12 +26,6 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope='module')
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture(scope='module')
 def stack(
     server: ModelServer, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Supervisor]:

@@ -52,12 +52,6 @@ BY_SEARCH = Options(strategy='search')
 
 
 @pytest.fixture(scope='module')
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture(scope='module')
 def nodes(
     server: ModelServer, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SingleNodes]:

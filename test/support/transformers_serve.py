@@ -43,10 +43,6 @@ class TransformersServe:
         assert self._ready.wait(_START_S), self._log
         assert self.url, self._log
 
-    @property
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
     def kill(self) -> None:
         """Ends the process without a word to its clients."""
         self.process.kill()
