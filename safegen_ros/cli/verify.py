@@ -168,11 +168,12 @@ def _beside(best: BestKnown | None) -> str:
     return f'; best known: {value_text(best.value)}, {proof} to be the best'
 
 
-def _print_text(console: Console, name: str, found: Judgement) -> None:
+def _print_text(console: Console, name: str, found: Judgement, lenient: bool) -> None:
     """Prints a verdict for a person, and the place in the text where that is not a plan.
 
     Args:
         name: of the plan; empty where it is the only one.
+        lenient: whether steps were taken out of other text.
     """
     show_verdict(console, found.verdict, None if found.plan is None else found.plan.steps, name)
     if found.extraction is not None:
@@ -184,6 +185,8 @@ def _print_text(console: Console, name: str, found: Judgement) -> None:
             print(f'  note: {note}')
     if found.error is not None and (shown := excerpt(found.text, found.error)):
         print(shown)
+        if not lenient:
+            print('  --lenient takes the steps out of other text, such as the output of a planner')
 
 
 def verify(
@@ -257,7 +260,7 @@ def verify(
         if as_json:
             _print_json(name, found, [] if found.error is None else error_values(found.error))
         else:
-            _print_text(console, name if len(plans) > 1 else '', found)
+            _print_text(console, name if len(plans) > 1 else '', found, lenient)
         return ExitStatus.OK if found.verdict.ok else ExitStatus.FAILED
 
     def failed(names: Sequence[str], error: Exception, message: str) -> None:

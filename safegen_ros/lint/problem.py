@@ -53,8 +53,8 @@ def problem_findings(problem: Problem, places: SourceMap, domain: SourceMap) -> 
         for each in _states(problem, places, domain):
             found.append(each)
     except SafegenError as error:  # too large for the search, or beyond what it knows
-        what = f'goal, constraints and actions were not looked at: {error.message}'
-        found.append(places.finding(NOTE, 'not-looked-at', (0, 0), what, 'try a smaller one'))
+        what = 'what goal, constraints and actions come to was not looked at'
+        found.append(places.finding(NOTE, 'not-looked-at', (0, 0), what, error.message))
     return found
 
 

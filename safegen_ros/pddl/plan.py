@@ -280,6 +280,11 @@ def read_steps(text: str, clock: StepTimes | None = None) -> tuple[Step, ...]:
 class StepTimes:
     """Checks that the times of the steps of a text make them a sequence."""
 
+    cure = (
+        'steps that happen together are not a sequence: give every step its own time, in order, '
+        'or leave all times out'
+    )
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._last: Decimal | None = None
@@ -307,8 +312,7 @@ class StepTimes:
             f'{what}, after {steps} steps',
             line=line,
             column=column,
-            cure='steps that happen together are not a sequence: give every step its own time, '
-            'in order, or leave all times out',
+            cure=self.cure,
             steps=steps,
         )
 
@@ -320,6 +324,8 @@ class PlanTimes(StepTimes):
         starts: when each step starts [s].
         durations: how long each step takes [s].
     """
+
+    cure = 'give every step its time, and list the steps in the order of their times'
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

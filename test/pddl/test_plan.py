@@ -311,7 +311,7 @@ def test_a_plan_of_actions_that_take_time(text: str, times: tuple[tuple[str, str
 @pytest.mark.parametrize(
     ('text', 'what'),
     [
-        ('1: (go a) [5]\n0: (go b) [2]', 'the time 0 comes behind 1'),
+        ('1: (go a) [5]\n0: (go b) [2]', 'the time 0 comes behind 1, after 1 steps: give every'),
         ('0: (go a) [5]\n(go b) [2]', 'a step has no time'),
         ('0: (go a) [5] [5]', 'a list in brackets'),
         ('0: (go a) [-5]', 'a list in brackets'),
@@ -320,7 +320,7 @@ def test_a_plan_of_actions_that_take_time(text: str, times: tuple[tuple[str, str
 def test_times_that_are_none(text: str, what: str) -> None:
     with pytest.raises(PlanFormatError) as caught:
         parse_plan(text, timed=True)
-    assert what in caught.value.what
+    assert what in caught.value.message
 
 
 @pytest.mark.parametrize(

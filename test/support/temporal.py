@@ -71,7 +71,7 @@ DURATIONS = ('1', '1', '2', '0.5', '2.5')
 
 def problem(rng: random.Random, numbers: bool = False) -> Problem:
     """A random problem of which most actions take time; its deadlines are in seconds."""
-    found = strategies.toggles(rng, numbers=numbers)
+    found = strategies.toggles(rng, derived=rng.random() < 0.3, numbers=numbers)
     actions = [
         replace(
             each, effects=tuple(e for _, e in _clear([(Moment.AT_END, e) for e in each.effects]))

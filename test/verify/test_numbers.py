@@ -5,15 +5,11 @@
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
-from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from support import strategies, temporal
+from support import strategies
 
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.bits import AtomTable
@@ -21,25 +17,17 @@ from safegen_ros.pddl.deciding import without_wishes
 from safegen_ros.pddl.facts import fact_of, told_value, value_fact, value_of
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
-    AtomFormula,
-    Constraint,
-    Formula,
-    Preference,
     Problem,
-    SoftRule,
-    with_subformulas,
 )
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text, value_text
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify import val, val_question
 from safegen_ros.verify import validator as validator_module
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.cost import rank
 from safegen_ros.verify.remaining import remaining_problem
 from safegen_ros.verify.run_monitor import RunMonitor
-from safegen_ros.verify.val_faults import unanswerable
 from safegen_ros.verify.validator import Validator, verify
 
 _ACTIONS = {
@@ -403,110 +391,3 @@ def test_preferences_are_written_as_they_were_read(seed: int) -> None:
     domain = read_domain(domain_text(problem.domain))
     assert read_problem(problem_text(problem), domain) == problem
     assert verify(problem, Plan()).category == verify(without_wishes(problem), Plan()).category
-
-
-def _question(problem: Problem, plan: Plan) -> tuple[Problem, Plan]:
-    """What VAL is asked, preferences and metric included."""
-    asked, steps = val_question.question(problem, plan)
-    objects = problem.objects_by_type()
-    derived = problem.domain.derived_predicates()
-
-    def written(formula: Formula) -> Formula:
-        return apart(val_question._formula(formula))
-
-    def apart(formula: Formula) -> Formula:
-        """As in constraints, of copies of derived predicates."""
-        if isinstance(formula, AtomFormula):
-            name = formula.predicate
-            return replace(formula, predicate=f'c{name[1:]}' if name[2:] in derived else name)
-        return with_subformulas(formula, apart)
-
-    def counted(own: Constraint) -> list[Constraint]:
-        return [own] if problem.domain.durative else val_question._without_clock(own, len(plan))
-
-    preferences = tuple(
-        Preference(
-            each.name,
-            tuple(
-                replace(c, arguments=tuple(map(written, c.arguments)))
-                for own in each.constraints
-                for c in counted(own)
-            ),
-        )
-        for each in problem.preferences
-    )
-    actions = {
-        f'a-{name}': replace(
-            asked.domain.actions[f'a-{name}'],
-            wishes=tuple(
-                SoftRule(
-                    rule.name,
-                    val_question._variables(rule.variables),
-                    Constraint('at end', tuple(map(val_question._formula, rule.formulas()))),
-                )
-                for rule in action.wishes
-                if all(objects[kind] for _, kind in rule.variables)  # VAL crashes over none
-            ),
-        )
-        for name, action in problem.domain.actions.items()
-    }
-    domain = replace(asked.domain, actions=actions)
-    return replace(asked, domain=domain, preferences=preferences, metric=problem.metric), steps
-
-
-def _counted_by_val(problem: Problem, plan: Plan) -> tuple[Counter[str], Decimal] | None:
-    """How often VAL finds each preference broken, and its value of the metric."""
-    asked, steps = _question(problem, plan)
-    files = {
-        val.DOMAIN: domain_text(asked.domain), val.PROBLEM: problem_text(asked),
-        val.PLAN: f'{steps}\n',
-    }  # fmt: skip
-    clock = val._FINE_CLOCK if problem.domain.durative else ()
-    output, trouble = val._run(val.validate_binary(), files, clock)
-    assert not trouble, (trouble, files)
-    value = re.search(r'^Final value: (\S+)', output, re.MULTILINE)
-    if value is None:
-        return None
-    counts = re.findall(r'^\t(w\d): (\d+)$', output, re.MULTILINE)
-    return Counter({name: int(count) for name, count in counts}), Decimal(value[1])
-
-
-@pytest.mark.slow
-@strategies.examples(100)
-@given(strategies.SEEDS)
-def test_val_counts_the_same(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = strategies.wishing(rng)
-    for _ in range(2):
-        plan = strategies.plan(rng, problem)
-        verdict = verify(problem, plan)
-        theirs = _counted_by_val(problem, plan)
-        assert (theirs is not None) == verdict.ok
-        if theirs is None:
-            continue
-        ours = Counter({each.name: each.count for each in verdict.wishes})
-        ranking = rank(problem, plan)
-        assert ranking is not None
-        assert (ours, ranking.value) == theirs, (domain_text(problem.domain), problem_text(problem))
-
-
-@pytest.mark.slow
-@strategies.examples(100)
-@given(strategies.SEEDS)
-def test_val_counts_the_same_over_time(seed: int) -> None:
-    assert differs(random.Random(seed)) == ''
-
-
-def differs(rng: random.Random) -> str:
-    """What VAL and we disagree about in a random task over time; empty where nothing is."""
-    problem = temporal.wishing(rng)
-    plan = temporal.plan(rng, problem)
-    verdict = verify(problem, plan)
-    theirs = None if unanswerable(problem, plan) else _counted_by_val(problem, plan)
-    if theirs is None or not verdict.ok:
-        return ''
-    ours = Counter({each.name: each.count for each in verdict.wishes})
-    ranking = rank(problem, plan)
-    if ranking is not None and (ours, ranking.value) == theirs:
-        return ''
-    return f'{ours} {ranking} {theirs} {domain_text(problem.domain)}{problem_text(problem)}{plan}'

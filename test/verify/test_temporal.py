@@ -14,13 +14,13 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given
-from support import strategies, temporal
+from support import strategies
+from support.against_val import difference
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.lint import lint
 from safegen_ros.pddl.bits import AtomTable
-from safegen_ros.pddl.ground import GroundAction
-from safegen_ros.pddl.model import Action, And, AtomFormula, Constraint, Problem
+from safegen_ros.pddl.model import And, AtomFormula, Constraint, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, problem_text
@@ -29,16 +29,13 @@ from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
 from safegen_ros.tasks.pddl3.task import verify_step
-from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify import val
+from safegen_ros.verdict import Category
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.run_monitor import RunMonitor
-from safegen_ros.verify.temporal import TemporalProof
-from safegen_ros.verify.timed_actions import TimedActions, Touched
+from safegen_ros.verify.timed_actions import TimedActions
 from safegen_ros.verify.timed_walk import TimedWalk
-from safegen_ros.verify.val_faults import unanswerable
 from safegen_ros.verify.validator import Validator, verify
 
 DOMAIN = read_domain("""(define (domain lab)
@@ -298,7 +295,7 @@ def test_a_record_has_no_lights_where_the_time_changes_the_world() -> None:
     assert lights_html(lights(problem, parse_plan('(wait)').steps)) == ''
     found = lint((domain_text(DOMAIN), 'd'), (problem_text(problem), 'p'))
     (finding,) = (each for each in found if each.rule == 'not-looked-at')
-    assert 'timed initial literals' in finding.what
+    assert 'timed initial literals' in finding.cure
 
 
 @pytest.mark.parametrize(
@@ -460,75 +457,6 @@ def test_constraints_over_time_are_what_the_definitions_say(seed: int) -> None:
     assert (clock.status is Status.SATISFIED) == clock.satisfied
 
 
-# Against VAL, which differs in ways that have names.
-
-
-def _as_val(problem: Problem) -> TemporalProof:
-    """As VAL, which lets be changed at the same moment what an effect that does not happen asks
-    for, and a number that both change of which one reads it.
-    """
-    proof = TemporalProof(problem)
-    actions = proof.actions
-
-    whole = actions.schema
-
-    def schema(action: GroundAction) -> Action:
-        found = whole(action)
-        return replace(
-            found,
-            effects=tuple(each for each in found.effects if each.condition == And(())),
-            numeric=tuple(each for each in found.numeric if each.condition == And(())),
-        )
-
-    touch = actions._touch
-
-    def touched(action: GroundAction) -> Touched:
-        found = touch(action)
-        return replace(found, read=found.read - found.added - found.assigned)
-
-    actions.schema = schema  # type: ignore[method-assign]
-    actions._touch = touched  # type: ignore[method-assign]
-    return proof
-
-
-def differs(problem: Problem, plan: Plan, ours: Verdict) -> str:
-    """What VAL and we disagree about; empty where both say the same or the difference is known."""
-    if unanswerable(problem, plan) or 'before the same step has ended' in ours.reason:
-        return ''
-    opinion = val.ask(problem, plan)
-    theirs = opinion.verdict.category
-    if ours.category is theirs:
-        return ''
-    if theirs is Category.UNKNOWN:  # VAL stopped, and did not say why, or refuses a text
-        refused = ('fail type-checking', 'Attempt to access undefined')
-        stopped = opinion.output.rstrip().endswith('Failed plans:\n plan')
-        return '' if stopped or any(map(opinion.output.__contains__, refused)) else opinion.output
-    if 'interfere' in ours.reason:
-        ours = _as_val(problem).verify(plan)
-        if ours.category is theirs:
-            return ''
-    # VAL sees a deadline that has passed only after the next happening
-    late = ours.category is Category.SAFETY_VIOLATION and 'within' in ours.broken[0].text
-    if late and theirs in (Category.GOAL_NOT_SATISFIED, PRECONDITION):
-        return ''
-    return (
-        f'ours: {ours.category.name} {ours.reason}; VAL: {theirs.name}\n'
-        f'{val.domain_text(problem.domain)}{val.problem_text(problem)}{plan}\n{opinion.output}'
-    )
-
-
-@pytest.mark.slow
-@strategies.examples(120)
-@given(strategies.SEEDS)
-def test_agrees_with_val_over_time(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = temporal.problem(rng, numbers=rng.random() < 0.5)
-    validator = Validator(problem)
-    for _ in range(2):
-        plan = temporal.plan(rng, problem)
-        assert differs(problem, plan, validator.verify(plan)) == ''
-
-
 @pytest.mark.parametrize(
     ('step', 'constraint', 'category'),
     [
@@ -600,4 +528,4 @@ def test_an_effect_at_end_remembers_what_held_before(
     ours = verify(problem, steps)
     assert ours.category is category, ours.reason
     assert said in ours.reason
-    assert differs(problem, steps, ours) == ''
+    assert difference(problem, steps, ours) == ''

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from support import strategies
+from support import against_val, strategies
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.pddl.model import Problem
@@ -35,37 +35,16 @@ def _compared(verdict: Verdict) -> tuple[Category, int, int, bool]:
 
 
 @pytest.mark.slow
-@strategies.examples(160)
-@given(strategies.SEEDS)
-def test_agrees_with_val_on_random_tasks(seed: int) -> None:
+@pytest.mark.parametrize('kind', against_val.DRAWN)
+@strategies.examples(100)
+@given(seed=strategies.SEEDS)
+def test_agrees_with_val(kind: str, seed: int) -> None:
     rng = random.Random(seed)
-    problem = strategies.any_problem(rng)
+    problem = against_val.DRAWN[kind](rng)
     validator = Validator(problem)
     for _ in range(2):
-        plan = strategies.plan(rng, problem)
-        ours, opinion = validator.verify(plan), val.ask(problem, plan)
-        assert _compared(ours) == _compared(opinion.verdict), (
-            f'ours: {ours.reason}; VAL: {opinion.verdict.reason}\n'
-            f'{val.domain_text(problem.domain)}{val.problem_text(problem)}{plan}'
-        )
-        # the class that the paper would have put down, without running VAL
-        assert ours.paper_category() is val.val_literal_class(opinion.output)
-
-
-@pytest.mark.slow
-@strategies.examples(150)
-@given(strategies.SEEDS)
-def test_agrees_with_val_on_random_tasks_with_numbers(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = strategies.toggles(rng, numbers=True)
-    validator = Validator(problem)
-    for _ in range(2):
-        plan = strategies.plan(rng, problem)
-        ours, opinion = validator.verify(plan), val.ask(problem, plan)
-        assert opinion.fault or _compared(ours) == _compared(opinion.verdict), (
-            f'ours: {ours.reason}; VAL: {opinion.verdict.reason}\n'
-            f'{val.domain_text(problem.domain)}{val.problem_text(problem)}{plan}'
-        )
+        plan = against_val.draw_plan(rng, problem)
+        assert against_val.difference(problem, plan, validator.verify(plan)) == ''
 
 
 @strategies.examples(100)
@@ -486,7 +465,7 @@ def test_a_plan_that_val_cannot_read_is_a_format_error(name: str) -> None:
     ],
 )  # fmt: skip
 def test_the_literal_class_of_the_paper(output: str, category: Category) -> None:
-    assert val.val_literal_class(output) is category
+    assert against_val.val_literal_class(output) is category
 
 
 def test_missing_val_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
