@@ -227,6 +227,11 @@ class Supervisor(Closing):
             self._on_event(SupervisorEvent('respawned', due[1].full_name, ''))
         return self._died
 
+    def why_gone(self) -> str | None:
+        """Why the stack is no longer whole; None while it is."""
+        died = self.poll()
+        return None if died is None else died.message
+
     def check(self) -> None:
         """Raise `NodeDiedError` when a required node has ended."""
         if (died := self.poll()) is not None:

@@ -216,12 +216,7 @@ def _with_stack(
     stack = Supervisor(specs, log_dir=log, environment=own, on_event=_stack_event(display))
     with stack:
         stack.wait_ready()
-
-        def alive() -> str | None:
-            died = stack.poll()
-            return None if died is None else died.message
-
-        with Client(alive=alive) as client:
+        with Client(alive=stack.why_gone) as client:
             status = _run_goal(client, session, asked, display)
         display.busy('stopping the nodes')
         return status

@@ -28,7 +28,7 @@ from safegen_ros.ros.conversions import time_to_msg
 from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.liveness import Ticker
 from safegen_ros.ros.watchdog import CURE, ENDED_BY_STOP, NEWS_TIMEOUT_S, STOP_TOPIC
-from safegen_ros.sync import Closing
+from safegen_ros.sync import Closing, boottime
 
 ENDED_S = 8.0
 """How long a goal that is stopped may take to end [s]; the caller waits a little longer."""
@@ -80,7 +80,7 @@ class StopServer(Closing):
         )
         self._socket: StopSocket | None = None
         self._listen()
-        self._looked, self._woke = _now(), -math.inf
+        self._looked, self._woke = boottime(), -math.inf
         if self.state.reason != NEVER_RELEASED:  # else it depends on the cell
             self._publish()
         node.create_subscription(
@@ -144,7 +144,7 @@ class StopServer(Closing):
 
     def look(self) -> None:
         """Stops where somebody else has stored a stop, or the stored release is gone."""
-        now = _now()
+        now = boottime()
         if now - self._looked > HELD_UP_S:
             self._woke = now
         self._looked = now
@@ -254,7 +254,7 @@ class StopServer(Closing):
     def _reset(self, calls: int, reason: str) -> bool:
         if not self.state.stopped:
             return False
-        if _now() - self._woke < HELD_UP_S or _now() - self._looked > HELD_UP_S:
+        if boottime() - self._woke < HELD_UP_S or boottime() - self._looked > HELD_UP_S:
             raise SafegenError(
                 'the executor was held up, and this reset may have waited for it: look at the '
                 'cell, then reset it again'
@@ -302,11 +302,6 @@ def _message(state: Stop) -> StopState:
         reason=state.reason,
         count=state.count,
     )
-
-
-def _now() -> float:
-    """A clock that goes on while the computer is suspended [s]."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 NO_FAULT = frozenset({ErrorCode.NONE, ErrorCode.EXECUTION_TIMEOUT})

@@ -16,6 +16,7 @@ from safegen_ros.pddl.model import (
     ANY_OF,
     DURATION,
     Arithmetic,
+    Atom,
     AtomFormula,
     Domain,
     Expression,
@@ -150,6 +151,11 @@ def read_expression(scope: Scope, parent: Group, index: int) -> Expression:
         parts = [read_expression(scope, item, i) for i in range(1, len(item.items))]
         return Arithmetic(item.head, tuple(parts))
     return read_function(scope, parent, index, assume=True)
+
+
+def bound_atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
+    """An atom with objects for its variables."""
+    return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
 
 
 def bound(expression: Expression, binding: Mapping[str, str]) -> Expression:

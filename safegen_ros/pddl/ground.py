@@ -30,13 +30,12 @@ from safegen_ros.pddl.bits import (
     join,
 )
 from safegen_ros.pddl.diagnostics import suggestion
-from safegen_ros.pddl.expressions import bound
+from safegen_ros.pddl.expressions import bound, bound_atom
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import MAX_ACTION_SIZE, action_size, binding_count
 from safegen_ros.pddl.model import (
     Action,
     And,
-    Atom,
     AtomFormula,
     Comparison,
     Effect,
@@ -324,8 +323,8 @@ class _Schema:
         when, objects = effect.condition, table.objects
         for inner in fitting(effect.variables, when, True, objects, table, binding):
             full = {**binding, **inner}
-            more = table.mask(_atom(atom, full) for atom in effect.add)
-            less = table.mask(_atom(atom, full) for atom in effect.delete)
+            more = table.mask(bound_atom(atom, full) for atom in effect.add)
+            less = table.mask(bound_atom(atom, full) for atom in effect.delete)
             found.append((condition(effect.condition, table, full), more, less))
         return found
 
@@ -486,13 +485,9 @@ def _binding(schema: Action, step: Step) -> dict[str, str]:
 
 
 def _bound(effect: NumericEffect, binding: Mapping[str, str]) -> NumericEffect:
-    name, *terms = _atom(effect.target, binding)
+    name, *terms = bound_atom(effect.target, binding)
     target = AtomFormula(name, tuple(terms))
     return replace(effect, target=target, value=bound(effect.value, binding))
-
-
-def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
-    return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
 
 
 def goal_tests(problem: Problem, table: AtomTable) -> list[tuple[Formula, Test]]:

@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 
 from safegen_ros.pddl.bits import AtomTable, WatchingClosure, no_tick
-from safegen_ros.pddl.expressions import bound
+from safegen_ros.pddl.expressions import bound, bound_atom
 from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.flatten import part, remembered_predicates
 from safegen_ros.pddl.formulas import instances, leaves
@@ -298,7 +298,7 @@ class TimedActions:
         if schema.name.startswith(Moment.AT_START.value):
             durative = self.problem.domain.durative[schema.name.removeprefix('at start ')]
             lengths = functions_of(*(value for _, value in durative.duration))
-            read += [_atom(each, binding) for each in lengths]
+            read += [bound_atom(each, binding) for each in lengths]
         added: set[Atom] = set()
         assigned: set[Atom] = set()
         effects: tuple[Effect | NumericEffect, ...] = (*schema.effects, *schema.numeric)
@@ -380,10 +380,6 @@ def _literal_actions(problem: Problem) -> dict[Decimal, Action]:
 
 def _part_name(moment: Moment, name: str) -> str:
     return f'{moment.value} {name}'  # no action has a name with a space
-
-
-def _atom(formula: AtomFormula, binding: Mapping[str, str]) -> Atom:
-    return (formula.predicate, *(binding.get(term, term) for term in formula.terms))
 
 
 def decimal_of(value: Number) -> Decimal:

@@ -173,10 +173,7 @@ def _derives_shared(problem: Problem, plan: Plan) -> bool:
     watched = [formula for c in problem.constraints for formula in c.arguments]
     asked = [action.precondition for action in actions]
     asked += [effect.condition for action in actions for effect in action.effects]
-    both = [
-        behind(rules, (e.predicate for f in each for e in walk(f) if isinstance(e, AtomFormula)))
-        for each in (watched, asked)
-    ]
+    both = [behind(rules, _predicates(each)) for each in (watched, asked)]
     return not both[0].intersection(both[1]).isdisjoint(problem.domain.derived_predicates())
 
 

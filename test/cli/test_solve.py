@@ -158,13 +158,6 @@ def test_no_plan_and_a_limit_are_told_apart(impossible: Path) -> None:
     assert _json(EXAMPLE, '--time-limit', '0.001', '--route', 'in-process')[1]['status'] == 'limit'
 
 
-@pytest.mark.parametrize('route', ['auto', 'in-process', 'fast-downward'])
-def test_the_limit_that_is_told_is_the_one_that_was_given(route: str) -> None:
-    done = _run(EXAMPLE, '--time-limit', '0.001', '--route', route)
-    assert done.exit_code == 1
-    assert 'time limit of 0.001 s: allow more time' in done.stderr
-
-
 def test_bad_input_is_told_with_its_place(tmp_path: Path) -> None:
     bad = tmp_path / 'bad.pddl'
     bad.write_text(EXAMPLE.read_text().replace('(on b4 b3)', '(on b4 b9)'))

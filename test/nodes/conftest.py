@@ -56,13 +56,8 @@ def server() -> Iterator[ModelServer]:
 @pytest.fixture(scope='module')
 def client(stack: Supervisor) -> Iterator[Client]:
     """A client of that stack."""
-
-    def alive() -> str | None:
-        died = stack.poll()
-        return None if died is None else died.message
-
     assert os.environ['ROS_DOMAIN_ID'] == str(stack.domain)
-    with Client(alive=alive) as connected:
+    with Client(alive=stack.why_gone) as connected:
         yield connected
 
 

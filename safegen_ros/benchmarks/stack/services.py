@@ -219,12 +219,8 @@ def _goals(
         if feedback.progress.phase == 'judged':  # type: ignore[attr-defined]
             judged = time.monotonic()
 
-    def alive() -> str | None:
-        died = stack.poll()
-        return None if died is None else died.message
-
     options = Options(time_budget_s=30.0, strategy='model', search_fallback=False, max_attempts=1)
-    with Client(alive=alive) as client:
+    with Client(alive=stack.why_gone) as client:
         for number in range(_WARM_GOALS + count):
             sent = time.monotonic()
             result = client.plan(problem, options=options, on_feedback=hear)
