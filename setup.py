@@ -89,7 +89,7 @@ setup(
             '**/*.yaml',
             '**/*.json',
             '**/templates/*',
-            'cli/examples.txt',
+            'cli/*.txt',
         ]
     },
     data_files=shared_files(),

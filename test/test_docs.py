@@ -20,7 +20,7 @@ import pytest
 from typer import BadParameter
 
 from safegen_ros.bringup.profiles import PROFILES
-from safegen_ros.cli.main import EXAMPLES, VERBS, load_verb
+from safegen_ros.cli.main import EXAMPLES, NEXT, VERBS, load_verb
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / 'scripts'))
@@ -143,6 +143,10 @@ def test_the_commands_of_a_page_exist(page: Path) -> None:
 
 def test_the_examples_of_the_help_exist() -> None:
     lines = EXAMPLES.read_text(encoding='utf-8').splitlines()
+    told = NEXT.read_text(encoding='utf-8').replace('model:={model}', '')
+    pairs = [line.split(' -> ') for line in re.sub(r'\{\w+\}', 'examples', told).splitlines()]
+    assert [words for words, _ in pairs if fault(shlex.split(words))] == []
+    lines += [then for _, then in pairs]
     assert [(line, found) for line in lines if (found := fault(shlex.split(line), True))] == []
 
 

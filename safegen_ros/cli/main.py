@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from shlex import join
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -120,6 +121,7 @@ RENAMED = {
 """Commands up to version 0.2, which work in 0.3 as well, with their replacements."""
 
 EXAMPLES = Path(__file__).with_name('examples.txt')  # one a line
+NEXT = Path(__file__).with_name('next.txt')  # a command -> what to try after it
 
 
 def renamed(words: list[str], told: TextIO | None) -> list[str]:
@@ -151,6 +153,7 @@ def load_verb(name: str) -> Any:
     more = (command.help or '').partition('\n\n')[2]
     command.help = f'{VERBS[name].help}\n\n{more}'.strip()
     _add_examples(command, f'safegen {name}')
+    _add_next(command, f'safegen {name}')
     return command
 
 
@@ -174,6 +177,23 @@ def _add_examples(command: Any, words: str) -> None:
     command.help = '\n\n'.join(paragraphs)
     for name, each in below.items():
         _add_examples(each, f'{words} {name}')
+
+
+def _add_next(command: Any, words: str) -> None:
+    """Has a command, and each below it, end with the next one to try."""
+    for name, each in getattr(command, 'commands', {}).items():
+        _add_next(each, f'{words} {name}')
+    found = dict(line.split(' -> ') for line in NEXT.read_text('utf-8').splitlines())
+    run, then = command.callback, found.get(words, '')
+
+    def called(**values: Any) -> None:
+        run(**values)
+        if not values.get('as_json'):
+            lists = {key: v if isinstance(v, list) else [v] for key, v in values.items()}
+            print('next:', then.format_map({key: join(map(str, v)) for key, v in lists.items()}))
+
+    if then:
+        command.callback = called
 
 
 class _Verbs(TyperGroup):

@@ -75,6 +75,7 @@ def test_a_validator_run_has_a_folder_of_its_own(
     assert {path.name for path in folder.iterdir()} == {'validator.csv', 'validator.json'}
     assert f'figures: {folder}' in done.stdout
     assert '>= 1 x' in done.stdout
+    assert done.stdout.endswith('next: safegen bench planner\n')
     rows = list(csv.DictReader((folder / 'validator.csv').open()))
     assert [row['name'] for row in rows] == ['speed', 'shield, 2 problems, seed 5']
 
