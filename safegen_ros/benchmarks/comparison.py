@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safegen_ros.datasets.files import DatasetError, read_lines, writing
+from safegen_ros.datasets.files import DatasetError, read_lines, write_atomically
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.verdict import Category
 
@@ -93,9 +93,7 @@ def claim(folder: Path, made: Mapping[str, Any]) -> None:
             'folder',
             ErrorCode.BAD_PDDL,
         )
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
+    write_atomically(path, text.encode())
 
 
 def kept_lines(path: Path) -> list[Any]:
@@ -247,8 +245,6 @@ def write_comparison(comparison: ComparisonTable, folder: Path, page: str) -> li
     paths = []
     for suffix, text in texts.items():
         path = folder / f'{comparison.name}{suffix}'
-        with writing(path):
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding='utf-8')
+        write_atomically(path, text.encode())
         paths.append(path)
     return paths

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.benchmarks.comparison import CLASSES, ComparisonTable, Line
-from safegen_ros.datasets.files import write_atomically, writing
+from safegen_ros.datasets.files import write_atomically
 
 _BAR = 0.42  # width of the place of a bar [inch]
 _HEIGHT = 4.2  # of a panel [inch]
@@ -62,8 +62,6 @@ def save(figure: Any, path: Path, dpi: int = 110) -> Path:
     """
     picture = BytesIO()
     figure.savefig(picture, dpi=dpi, metadata={'Software': None})  # not the library's version
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, picture.getvalue())
     return path
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -117,6 +117,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         file.finish()
     finally:
         file.abandon()
+
+
+def write_groups(folder: Path, splits: Mapping[str, Sequence[Sequence[str]]]) -> int:
+    """Writes the lines of groups into `SPLIT.jsonl`; returns how many lines; raises likewise."""
+    texts = {name: [line for group in groups for line in group] for name, groups in splits.items()}
+    for name, lines in texts.items():
+        write_atomically(folder / f'{name}.jsonl', ''.join(lines).encode())
+    return sum(map(len, texts.values()))
 
 
 def _again(message: str) -> SafegenError:

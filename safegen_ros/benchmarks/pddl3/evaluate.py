@@ -16,7 +16,7 @@ from safegen_ros.benchmarks.comparison import Tally
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, Source, TestProblem
 from safegen_ros.benchmarks.subjects import Subject, load_subject, untrained
-from safegen_ros.datasets.files import writing
+from safegen_ros.datasets.files import write_atomically
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Message, Sampling
 from safegen_ros.pddl.plan import parse_plan
@@ -243,9 +243,7 @@ class ModelReport:
             DatasetError: the file cannot be written.
         """
         text = json.dumps(self.as_dict(), indent=1) + '\n'
-        with writing(Path(path)):
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text(text, encoding='utf-8')
+        write_atomically(Path(path), text.encode())
 
 
 def evaluate(

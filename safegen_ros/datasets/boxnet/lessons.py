@@ -25,7 +25,7 @@ from safegen_ros.datasets.boxnet.draw import (
     tasks,
 )
 from safegen_ros.datasets.builder import Notify, in_order
-from safegen_ros.datasets.files import RecipeError, read_json, write_atomically, writing
+from safegen_ros.datasets.files import RecipeError, read_json, write_groups
 from safegen_ros.datasets.workers import Workers
 from safegen_ros.schema import SchemaReader
 from safegen_ros.tasks.boxnet.astar import Routes, certificate
@@ -109,13 +109,8 @@ def write_lessons(folder: Path, recipe: LessonRecipe, workers: Workers, notify: 
         notify('lessons', done, len(jobs))
     for found in made.values():
         Random(recipe.seed).shuffle(found)  # noqa: S311  # no secret
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     first, rest = made[_lessons][: recipe.validation], made[_lessons][recipe.validation :]
-    for name, lessons in (('test', first), ('train', rest + made[_refusals])):
-        text = ''.join(line for lines in lessons for line in lines)
-        write_atomically(folder / f'{name}.jsonl', text.encode())
-    return sum(len(lines) for found in made.values() for lines in found)
+    return write_groups(folder, {'test': first, 'train': rest + made[_refusals]})
 
 
 def _make(kind: Any, part: _Part, recipe: LessonRecipe) -> tuple[Any, list[list[str]]]:

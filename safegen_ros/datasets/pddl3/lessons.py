@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 
 from safegen_ros.datasets.builder import Notify, in_order
-from safegen_ros.datasets.files import write_atomically, writing
+from safegen_ros.datasets.files import write_groups
 from safegen_ros.datasets.pddl3.any_rule import Shape, shapes, with_any_rule
 from safegen_ros.datasets.pddl3.made_up import (
     domain_of,
@@ -107,13 +107,9 @@ def write_lessons(
     for lines in in_order(workers, group, ((seed, number, size) for number in range(groups))):
         made.append(lines)
         notify('groups', len(made), groups)
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-    for name, held in (('train', False), ('test', True)):
-        chosen = [lines for n, lines in enumerate(made) if (n % _HELD_BACK == 0) == held]
-        text = ''.join(line for lines in chosen for line in lines)
-        write_atomically(out / f'{name}.jsonl', text.encode())
-    return sum(map(len, made))
+    held = made[::_HELD_BACK]
+    rest = [lines for number, lines in enumerate(made) if number % _HELD_BACK]
+    return write_groups(out, {'train': rest, 'test': held})
 
 
 def lesson_group(seed: int, number: int, size: int) -> list[str]:
