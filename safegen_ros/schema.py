@@ -68,7 +68,7 @@ def json_object(data: bytes | str) -> dict[str, Any]:
     """
     try:
         text = data if isinstance(data, str) else data.decode('utf-8')
-        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
+        value = json.loads(text, parse_constant=no_constant, object_pairs_hook=_unique)
     except RecursionError:
         raise NotJsonError('it is nested too deeply') from None
     except ValueError as error:  # of UTF-8, of JSON, and of the two hooks
@@ -78,7 +78,8 @@ def json_object(data: bytes | str) -> dict[str, Any]:
     return value
 
 
-def _no_constant(name: str) -> float:
+def no_constant(name: str) -> float:
+    """Refuses NaN and infinities, for `json.loads`."""
     raise ValueError(f'{name} is not a number')
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.schema import no_constant
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Move, Plan, Step
@@ -144,7 +145,7 @@ def _refuses(body: str) -> bool:
 
 def _json(body: str) -> Any:
     try:
-        return json.loads(body, object_pairs_hook=_Pairs, parse_constant=_no_constant)
+        return json.loads(body, object_pairs_hook=_Pairs, parse_constant=no_constant)
     except RecursionError:
         raise unreadable('the JSON is nested too deeply') from None
     except ValueError as error:
@@ -220,7 +221,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, _Pairs):
         return 'an object'
     return {list: 'a list', str: 'a text', type(None): 'null'}.get(type(value), 'a number or flag')
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f'{name} is not a number')

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from safegen_ros.pddl.text_files import read_text
+from safegen_ros.schema import no_constant
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import BoxnetError, State, Task
 
@@ -55,7 +56,7 @@ def task_of(text: str, source: str) -> Task:
         BoxnetError: the text is not a task.
     """
     try:
-        values = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+        values = json.loads(text, parse_float=Decimal, parse_constant=no_constant)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise BoxnetError(f'{source}: is not JSON: {error}: name a task in JSON') from error
     if not isinstance(values, dict) or not values.keys() >= set(_FIELDS):
@@ -113,7 +114,3 @@ def _coordinate(value: Any, place: str) -> int:
     if not isinstance(exponent, int) or exponent < -12 or scaled != scaled.to_integral_value():
         raise BoxnetError(f'{place}: has more than six decimals: round it')
     return int(scaled)
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f'{name} is not a number')
