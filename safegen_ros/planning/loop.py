@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
@@ -226,31 +226,23 @@ def first_proof(
     return _Loop(levels, verify, PlanningDeadline(time_budget_s, cancelled)).first_proof()
 
 
+@dataclass
 class _Loop:
     """The state of one run of `plan_with_levels`."""
 
-    def __init__(
-        self,
-        levels: Sequence[Level],
-        verify: Verify,
-        deadline: PlanningDeadline,
-        notify: Callable[[Progress], None] = lambda progress: None,
-        rehearse: Rehearse | None = None,
-        read: Callable[[str], Steps] = read_plan,
-    ) -> None:
-        self.levels = levels
-        self.verify = verify
-        self.rehearse = rehearse
-        self.deadline = deadline
-        self.notify = notify
-        self.read = read
-        self.attempts: list[Attempt] = []
-        self.verdicts: dict[Steps | str, Verdict] = {}
-        self.news: list[tuple[str, str]] = []  # each finished level, with its result
-        self.reported = 0  # how many of them were reported
-        self.unrehearsed: set[Steps | str] = set()  # proved, but failed in the rehearsal
-        self.skipped: list[Skipped] = []
-        self.failed: BackendError | None = None  # the first time that the model did not answer
+    levels: Sequence[Level]
+    verify: Verify
+    deadline: PlanningDeadline
+    notify: Callable[[Progress], None] = lambda progress: None
+    rehearse: Rehearse | None = None
+    read: Callable[[str], Steps] = read_plan
+    attempts: list[Attempt] = field(default_factory=list)
+    verdicts: dict[Steps | str, Verdict] = field(default_factory=dict)
+    news: list[tuple[str, str]] = field(default_factory=list)  # each finished level and its result
+    reported: int = 0  # how many of them were reported
+    unrehearsed: set[Steps | str] = field(default_factory=set)  # proved, but failed in rehearsal
+    skipped: list[Skipped] = field(default_factory=list)
+    failed: BackendError | None = None  # the first time that the model did not answer
 
     def run(self) -> Outcome:
         try:

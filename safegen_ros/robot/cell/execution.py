@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
@@ -243,28 +243,20 @@ def _reason(
     return error.code, error.message
 
 
+@dataclass
 class _Execution:
     """The state of one run of `carry_out`."""
 
-    def __init__(
-        self,
-        job: Job,
-        resume: bool,
-        must_stop: Callable[[], bool],
-        notify: Callable[[ExecutionProgress], None],
-        watch: Watch | None,
-        rehearse: Callable[[Verdict], Verdict] | None,
-    ) -> None:
-        self.job = job
-        self.resume = resume
-        self.watch = watch
-        self.rehearse = rehearse
-        self.must_stop = must_stop
-        self.notify = notify
-        self.verdict = Verdict()
-        self.done = 0
-        self.observed: State | None = None
-        self.remaining: object | None = None
+    job: Job
+    resume: bool
+    must_stop: Callable[[], bool]
+    notify: Callable[[ExecutionProgress], None]
+    watch: Watch | None
+    rehearse: Callable[[Verdict], Verdict] | None
+    verdict: Verdict = field(default_factory=Verdict)
+    done: int = 0
+    observed: State | None = None
+    remaining: object | None = None
 
     def verify(self) -> None:
         """Refuses everything but a plan that is proved here and now."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -182,19 +182,15 @@ class _OwnExecutor:
         return atoms(self.task.start)
 
 
+@dataclass
 class _Run:
-    def __init__(
-        self,
-        task: Task,
-        answer: Ask,
-        show: Callable[[Verdict], Verdict],
-        executor: StepExecutor,
-        notify: Callable[[StepAnswer], None],
-    ) -> None:
-        self._task, self._answer, self._show = task, answer, show
-        self._executor, self._notify = executor, notify
-        self._steps: list[Step] = []
-        self._messages: list[Message] = []
+    _task: Task
+    _answer: Ask
+    _show: Callable[[Verdict], Verdict]
+    _executor: StepExecutor
+    _notify: Callable[[StepAnswer], None]
+    _steps: list[Step] = field(default_factory=list)
+    _messages: list[Message] = field(default_factory=list)
 
     def run(self, most_steps: int) -> Verdict:
         state = state_of(self._task, self._executor.begin())

@@ -178,40 +178,32 @@ class _Ended(Exception):
         self.ending = ending
 
 
+@dataclass
 class _Run:
     """The state of one call of `run_stepwise`."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        observe: Observe,
-        act: Act,
-        choose: Choose,
-        limits: Limits,
-        cancelled: Callable[[], bool],
-        notify: Callable[[StepContext], None],
-        sight: StepPerception | None,
-    ) -> None:
-        self._sight = sight
-        self._problem = problem
-        self._observe = observe
-        self._act = act
-        self._choose = choose
-        self._limits = limits
-        self._cancelled = cancelled
-        self._notify = notify
+    _problem: Problem
+    _observe: Observe
+    _act: Act
+    _choose: Choose
+    _limits: Limits
+    _cancelled: Callable[[], bool]
+    _notify: Callable[[StepContext], None]
+    _sight: StepPerception | None
+
+    def __post_init__(self) -> None:
         self._start = time.monotonic()
         # The world is observed, so that nothing about it can be taken from the problem.
-        self._table = AtomTable(problem, fold_static=False)
-        self._monitors = MonitorSet(problem, self._table)
+        self._table = AtomTable(self._problem, fold_static=False)
+        self._monitors = MonitorSet(self._problem, self._table)
         self._standing: Standing = 0
         self._observed: State | None = None
-        self._rest = problem
+        self._rest = self._problem
         self._steps: list[Step] = []
         self._refused = 0
         self._differences = 0
         # Where the world last differed: the rest of the task there, and the steps before.
-        self._shield = Shield(problem)
+        self._shield = Shield(self._problem)
         self._since = 0
         self._situation = self._shield.start
         self._visited: set[Situation] = set()

@@ -138,26 +138,21 @@ def divide_and_conquer(
     ).run()
 
 
+@dataclass
 class _Conquest:
     """The state of one run of `divide_and_conquer`."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        plan_part: PlanPart,
-        budget: Budget,
-        cancelled: Callable[[], bool],
-        max_tries: int,
-    ) -> None:
-        self._problem = problem
-        self._plan_part = plan_part
-        self._budget = budget
-        self._cancelled = cancelled
-        self._max_tries = max_tries
+    _problem: Problem
+    _plan_part: PlanPart
+    _budget: Budget
+    _cancelled: Callable[[], bool]
+    _max_tries: int
+
+    def __post_init__(self) -> None:
         self._tries = 0
         self._failures: list[str] = []
-        self._survey = RelaxedAnalysis(problem, budget)
-        self._shield = Shield(problem)
+        self._survey = RelaxedAnalysis(self._problem, self._budget)
+        self._shield = Shield(self._problem)
 
     def run(self) -> Division:
         task = self._survey.task
