@@ -1,19 +1,22 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a module as a node that cannot outlive its supervisor: arguments PARENT_PID MODULE [...].
+"""Runs what cannot outlive its parent: a module as a node, or a program with a bound on its memory.
 
-This process asks for the signal at the death of its parent after exec. A `preexec_fn` would run
-Python between fork and exec of a process with threads.
+The arguments are PARENT_PID MODULE [...], or PARENT_PID --memory BYTES PROGRAM [...]. This process
+asks for the signal at the death of its parent, and sets the bound, after exec. A `preexec_fn` would
+run Python between fork and exec of a process with threads.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import runpy
 import signal
 import sys
 
+BOUNDED = '--memory'
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -42,8 +45,13 @@ def describe_exit(code: int) -> str:
 
 
 def main() -> None:
-    """Entry point: PARENT_PID, MODULE and the arguments of the module."""
+    """Entry point."""
     die_with_parent(int(sys.argv[1]))
+    if sys.argv[2] == BOUNDED:  # the limits stay when this process becomes the program
+        most = int(sys.argv[3])
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.execv(sys.argv[4], sys.argv[4:])  # noqa: S606 - a fixed program, no shell
     # A shell starts background jobs with SIGINT ignored, and that is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     module = sys.argv[2]

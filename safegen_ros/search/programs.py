@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import safegen_ros
+from safegen_ros import child_process
 from safegen_ros.search.budget import Budget
 
 _POLL_S = 0.02
@@ -97,8 +98,8 @@ def run_program(
             os.lseek(stdin.descriptor, 0, os.SEEK_SET)
         process = subprocess.Popen(
             [
-                sys.executable, '-S', '-m', 'safegen_ros.search.child', str(os.getpid()), str(most),
-                *command,
+                sys.executable, '-S', '-m', child_process.__name__, str(os.getpid()),
+                child_process.BOUNDED, str(most), *command,
             ],
             stdin=subprocess.DEVNULL if stdin is None else stdin.descriptor,
             stdout=output.descriptor,
