@@ -64,8 +64,7 @@ from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.watchdog import CURE, ExecutionWatchdog
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, poses_in
-from safegen_ros.tasks.job import job_of
-from safegen_ros.tasks.task import ActionTask
+from safegen_ros.tasks.task import ActionTask, job_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ from safegen_ros.robot.cell.execution import Watch
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import check_sendable, check_texts, wait_for
 from safegen_ros.ros.watchdog import StopListener
-from safegen_ros.tasks.job import prove
-from safegen_ros.tasks.task import ActionTask, TaskMonitor
+from safegen_ros.tasks.task import ActionTask, TaskMonitor, prove
 from safegen_ros.verdict import Verdict
 
 SERVICE = 'monitor_step'

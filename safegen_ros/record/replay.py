@@ -38,7 +38,6 @@ from safegen_ros.robot.scene import Scene
 from safegen_ros.schema import plain
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell
 from safegen_ros.tasks.context import StepAnswer
-from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.pddl3.planning.stepwise import (
     Limits,
     StepContext,
@@ -47,7 +46,7 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
 )
 from safegen_ros.tasks.pddl3.task import load_task
 from safegen_ros.tasks.table import read_action_task
-from safegen_ros.tasks.task import ActionTask
+from safegen_ros.tasks.task import ActionTask, WorldJob
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.validator import Validator
 

@@ -10,8 +10,8 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.robot.cell.execution import Cell, ExecutionOutcome, carry_out
 from safegen_ros.tasks.cells import OneRobot
-from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.pddl3.task import Pddl3Task
+from safegen_ros.tasks.task import WorldJob
 
 
 def execute_plan(problem: Problem, plan: Plan, cell: Cell, **options: Any) -> ExecutionOutcome:

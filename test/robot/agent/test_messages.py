@@ -27,7 +27,7 @@ from safegen_ros.robot.agent.messages import (
     encode,
     parse_request,
 )
-from safegen_ros.robot.arms.known import ARMS
+from safegen_ros.robot.arms import ARMS
 
 #: Of a line, for tests that make many.
 LONGEST = 4096
