@@ -111,7 +111,7 @@ def compare(
         random_cases,
     )
     from safegen_ros.cli.progress import stages
-    from safegen_ros.robot.arms.known import FAMILIES
+    from safegen_ros.robot.arms import FAMILIES
 
     one_of(arm, FAMILIES)
     console = Console()

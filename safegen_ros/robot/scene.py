@@ -15,7 +15,7 @@ from typing import Annotated
 
 from safegen_ros.errors import ErrorCode, RobotError, SafegenError
 from safegen_ros.paths import share_dir
-from safegen_ros.robot.arms.known import ARMS
+from safegen_ros.robot.arms import ARMS
 from safegen_ros.robot.arms.model import ArmModel, Joints
 from safegen_ros.robot.arms.mycobot_280 import GRIP_RANGE, HALF_WIDTH, MYCOBOT_280
 from safegen_ros.robot.pose import KeepOut, Pose

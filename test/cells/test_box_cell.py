@@ -22,7 +22,7 @@ from safegen_ros.cli.box_pictures import samples_of
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.paths import data_path
 from safegen_ros.record.mcap_reader import Recorded
-from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.robot.cell.execution import ExecutionProgress, carry_out
 from safegen_ros.robot.twin import render
 from safegen_ros.tasks.boxnet.findings import Finding
@@ -31,7 +31,7 @@ from safegen_ros.tasks.boxnet.model import State
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.spatial.prompts import example
 from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify
-from safegen_ros.tasks.job import WorldJob
+from safegen_ros.tasks.task import WorldJob
 
 TASK, PLAN = example()
 

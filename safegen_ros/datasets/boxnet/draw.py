@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import product
 from random import Random
 
-from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.tasks.boxnet.astar import certificate, connected
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import State, Task, rest_tip, sites

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from safegen_ros.datasets.boxnet.draw import VARIANTS, Size
 from safegen_ros.datasets.files import BaseRecipe, Name, RecipeError, Seed, check_version, read_json
-from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.schema import SchemaReader, between, one_of
 
 VERSION = 1

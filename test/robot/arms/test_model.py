@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.paths import data_path
 from safegen_ros.robot.arm import Sample
+from safegen_ros.robot.arms import ARMS, FAMILIES
 from safegen_ros.robot.arms.family import ArmFamily, closest
-from safegen_ros.robot.arms.known import ARMS, FAMILIES
 from safegen_ros.robot.arms.model import check_speed
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.arms.swing import places, swing, turns

@@ -19,10 +19,10 @@ from safegen_ros.pddl.moments import PlanMoment, plan_of_steps, steps_of_plan
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.cell.symbolic import SymbolicCell, SymbolicSample
-from safegen_ros.tasks.job import WorldJob, prove
 from safegen_ros.tasks.pddl3.cells import SymbolicRobots
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
+from safegen_ros.tasks.task import WorldJob, prove
 from safegen_ros.verify.run_monitor import TimedRunMonitor
 
 WAIT_S = 30.0

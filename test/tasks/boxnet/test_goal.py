@@ -22,8 +22,8 @@ from safegen_ros.tasks.boxnet.prompts import EXAMPLE, EXAMPLE_PLAN
 from safegen_ros.tasks.boxnet.verifier import judge, verify
 from safegen_ros.tasks.cells import CellSetup
 from safegen_ros.tasks.context import StepAnswer
-from safegen_ros.tasks.job import WorldJob
 from safegen_ros.tasks.table import read_action_task
+from safegen_ros.tasks.task import WorldJob
 from safegen_ros.verdict import Category
 
 GOAL = BoxnetGoal(EXAMPLE, EXAMPLE.to_json())

@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
+from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.robot.arms.family import ArmFamily
-from safegen_ros.robot.arms.known import FAMILIES
 from safegen_ros.robot.arms.swing import Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.tasks.boxnet.geometry import UNIT, point_text
 from safegen_ros.tasks.boxnet.model import Plan, State, map_text, observation, plan_json, step_json
 from safegen_ros.tasks.boxnet.spatial import SpatialTask

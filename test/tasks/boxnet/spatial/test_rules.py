@@ -23,7 +23,7 @@ from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
 from safegen_ros.datasets.boxnet.recipe import blocks, load_recipe, scaled
 from safegen_ros.datasets.boxnet.rows import check_row, compute_block, row_of
 from safegen_ros.llm.backend import Sampling
-from safegen_ros.robot.arms.known import FAMILIES
+from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.tasks.boxnet.answers import read_plan
 from safegen_ros.tasks.boxnet.astar import NoPlan, certificate, plan_as_paper, proves
 from safegen_ros.tasks.boxnet.decoding_mask import Admissible
