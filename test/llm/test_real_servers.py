@@ -17,13 +17,11 @@ import urllib.request
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.real_backend import GREEDY, HELLO, answers, check
 
-from safegen_ros.errors import Canceled
-from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
 
@@ -32,10 +30,6 @@ BASE = ROOT / 'models/base/SmolLM2-135M-Instruct'
 VLLM, LLAMA = ROOT / '.cache/vllm/bin/vllm', ROOT / '.cache/llama.cpp'
 MADE = {'vllm': VLLM, 'llama.cpp': LLAMA / 'llama-server'}
 HOW = {'vllm': 'make vllm', 'llama.cpp': 'make llamacpp'}
-HELLO = [{'role': 'user', 'content': 'Name three colours.'}]
-OTHER = [{'role': 'user', 'content': 'Count from one to ten.'}]
-GREEDY = Sampling(0.0, 1.0, 16)
-DRAWN = Sampling(1.0, 1.0, 16)
 START_S = 600.0
 LIMITS = {
     'HF_HUB_OFFLINE': '1',
@@ -137,53 +131,8 @@ def backend(address: str) -> Iterator[OpenAIBackend]:
         yield opened
 
 
-def test_greedy_answers_are_repeatable_and_keep_their_order(backend: OpenAIBackend) -> None:
-    alone = [backend.generate(m, GREEDY).text for m in (HELLO, OTHER)]
-    assert [c.text for c in backend.generate_batch([HELLO, OTHER], GREEDY)] == alone
-    assert alone[0] != alone[1]
-
-
-def test_the_seed_decides_what_is_drawn(backend: OpenAIBackend) -> None:
-    texts = [backend.generate(HELLO, replace(DRAWN, seed=seed)).text for seed in (1, 2, 3, 1)]
-    assert texts[0] == texts[3]
-    assert len(set(texts)) == 3
-
-
-def test_limits_and_stop_strings_end_an_answer(backend: OpenAIBackend) -> None:
-    short = backend.generate(HELLO, replace(GREEDY, max_new_tokens=4))
-    assert (short.finish_reason, short.completion_tokens) == ('length', 4)
-    whole = backend.generate(HELLO, replace(GREEDY, max_new_tokens=32)).text
-    stop = whole.split()[2]
-    cut = backend.generate(HELLO, replace(GREEDY, max_new_tokens=32, stop=(stop,)))
-    assert cut.text == whole[: whole.index(stop)]
-    assert cut.finish_reason == 'stop'
-
-
-def test_the_pieces_of_a_stream_are_its_text(backend: OpenAIBackend) -> None:
-    pieces: list[str] = []
-    answer = backend.generate(HELLO, GREEDY, on_text=pieces.append)
-    assert ''.join(pieces) == answer.text
-    assert len(pieces) > 1
-
-
-def test_samples_come_with_one_request(backend: OpenAIBackend) -> None:
-    texts = [c.text for c in backend.samples(HELLO, 4, replace(DRAWN, seed=7))]
-    assert len(set(texts)) == 4
-
-
-def test_a_cancelled_answer_ends_and_the_server_goes_on(backend: OpenAIBackend) -> None:
-    pieces: list[str] = []
-    endless = replace(DRAWN, max_new_tokens=1500)
-    with pytest.raises(Canceled):
-        backend.generate(HELLO, endless, lambda: len(pieces) > 3, pieces.append)
-    assert len(pieces) < 100
-    assert backend.generate(OTHER, GREEDY).text
-
-
-def test_a_choice_is_one_of_those_that_were_given(backend: OpenAIBackend) -> None:
-    choices = ['(pickup b1)', '(unstack b2 b1)', '(putdown b3)']
-    for seed in range(4):
-        assert backend.choose(HELLO, choices, replace(DRAWN, seed=seed)).text in choices
+def test_a_server_keeps_the_promises_of_a_backend(backend: OpenAIBackend) -> None:
+    check(answers(backend))
 
 
 def test_adapters_answer_otherwise(kind: str, address: str, backend: OpenAIBackend) -> None:
@@ -204,20 +153,8 @@ def test_vllm_in_process_keeps_the_promises_of_a_backend(tmp_path: Path) -> None
     need('vllm')
     environment = {**os.environ, **LIMITS, 'PYTHONPATH': f'{ROOT}:{ROOT / "test"}'}
     ran = subprocess.run(
-        [VLLM.with_name('python'), '-m', 'support.vllm_in_process', BASE, tmp_path / 'found'],
+        [VLLM.with_name('python'), '-m', 'support.real_backend', BASE, tmp_path / 'found'],
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-3000:]
-    found = json.loads((tmp_path / 'found').read_text())
-    assert found['together'] == found['alone']
-    assert found['alone'][0] != found['alone'][1]
-    assert found['after'] == found['alone'][0]
-    assert found['drawn'][0] == found['drawn'][3]
-    assert len({*found['drawn']}) == 3
-    assert len({*found['samples']}) > 1
-    assert len(found['samples']) == 4
-    assert found['short'] == 'length'
-    assert found['stopped'] == found['whole'].split(found['word'])[0]
-    assert found['canceled']
-    assert 0 < found['heard'] < 200
-    assert found['chosen'] in ('pick-up b1', 'put-down b1')
+    check(json.loads((tmp_path / 'found').read_text()))
