@@ -91,27 +91,6 @@ def test_what_the_translator_grounds_is_what_the_validator_follows(seed: int) ->
             state, judged = there, after
 
 
-@pytest.mark.slow
-@strategies.examples(12)
-@given(strategies.SEEDS)
-def test_it_agrees_with_a_search_that_sees_everything(seed: int) -> None:
-    rng = random.Random(seed)
-    problem = strategies.toggles(rng, seed % 4 == 1) if seed % 2 else strategies.blocks(rng, 3)
-    optimal = seed % 4 > 1
-    try:
-        wanted = solve(problem, node_limit=3_000)
-    except SearchLimit:
-        return
-    except Unsolvable:
-        with pytest.raises(Unsolvable):
-            _solve(problem, optimal=optimal)
-        return
-    plan = _solve(problem, optimal=optimal)
-    assert Validator(problem).verify(plan).ok
-    assert len(plan) >= len(wanted)
-    assert not optimal or len(plan) == len(wanted)
-
-
 @pytest.mark.parametrize(
     ('goal', 'constraints', 'length'),
     [
