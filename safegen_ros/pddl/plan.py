@@ -45,6 +45,7 @@ _LASTING = re.compile(
 _LINE = re.compile(rf'\({_NAME}(?:[ \t]+{_OBJECT})*\)[ \t\r]*', re.ASCII)
 
 _HAS_DURATION = re.compile(rf'\)[ \t]*\[\s*(?:D\s*:\s*)?{_TIME}', re.ASCII)
+_STAMPS_OF_LINES = re.compile(rf'^[ \t]*(?:step[ \t]+)?({_TIME})[ \t]*:', re.M | re.A | re.I)
 
 _AFTER = {
     'step': ('', 'stamp', 'step', 'duration'),
@@ -126,7 +127,7 @@ def parse_plan(text: str, *, timed: bool = False) -> Plan:
 
     Where they do (`timed`), steps with a time before and a duration behind, `0.000: (move a b)
     [5.000]`, make a plan with these times, of which none may come before the last one; a step
-    without a duration has 0. Without any duration the steps follow each other, as above.
+    without a duration has 0. Where times only number the steps, these follow each other, as above.
 
     A text may also be wholly in another way of the field's; see `plan_formats.plain`.
 
@@ -148,17 +149,20 @@ def parse_plan(text: str, *, timed: bool = False) -> Plan:
 
 def read_whole(text: str, timed: bool) -> Plan:
     """The plan of a text that holds nothing but steps, as `parse_plan` reads and refuses it."""
-    if not timed or not has_durations(text):
+    if not timed or not has_times(text):
         return Plan(read_steps(text))
     clock = PlanTimes(text)
     steps = read_steps(text, clock)
     return Plan(steps, tuple(zip(clock.starts, clock.durations, strict=True)))
 
 
-def has_durations(text: str) -> bool:
-    """Whether some step of a text has a duration behind it."""
-    # `[0] (a) [1] (b)` has times before its steps
-    return not text.lstrip().startswith('[') and _HAS_DURATION.search(text) is not None
+def has_times(text: str) -> bool:
+    """Whether a text has a duration behind a step, or times that do not just number its steps."""
+    if text.lstrip().startswith('['):  # `[0] (a) [1] (b)` has times before its steps
+        return False
+    times = _STAMPS_OF_LINES.findall(text)
+    numbered = times in ([str(n + first) for n in range(len(times))] for first in (0, 1))
+    return not numbered or _HAS_DURATION.search(text) is not None
 
 
 class _Known(dict[str, _T]):

@@ -18,7 +18,7 @@ from itertools import groupby
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.pddl.moments import is_moment, plan_of_steps
-from safegen_ros.pddl.plan import Plan, Step, has_durations, parse_plan
+from safegen_ros.pddl.plan import Plan, Step, has_times, parse_plan
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.sync import PlanningDeadline
 from safegen_ros.verdict import Category, Verdict
@@ -40,7 +40,7 @@ def read_plan(text: str) -> Steps:
 
 def gist_of(steps: Steps, text: str) -> Steps | str:
     """What plans that say the same have in common: steps, or with times the text itself."""
-    return text.strip() if not steps or has_durations(text) else steps
+    return text.strip() if not steps or has_times(text) else steps
 
 
 @dataclass(frozen=True, slots=True)

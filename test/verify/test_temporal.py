@@ -100,6 +100,9 @@ SUCCESS, PRECONDITION = Category.SUCCESS, Category.PRECONDITION_VIOLATION
         ('0: (heat) [5] 1: (fly) [1]', Category.FORMAT_ERROR, "'fly' is not an action"),
         ('1: (heat) [5] 0: (wait) [2]', Category.FORMAT_ERROR, 'the time 0 comes behind 1'),
         ('(heat) (use)', SUCCESS, 'all 2 steps can be done in 7.001 s'),
+        ('1: (heat)\n2: (use)', SUCCESS, 'all 2 steps can be done in 7.001 s'),
+        ('0.0: (heat)\n5.5: (use)', Category.FORMAT_ERROR, 'step 1 (heat) has no duration'),
+        ('9: (push)', PRECONDITION, 'at 9 s step 1 (push) needs (warm)'),
         ('(use) (heat)', PRECONDITION, 'at 0 s the start of step 1 (use) needs (warm)'),
     ],
 )  # fmt: skip

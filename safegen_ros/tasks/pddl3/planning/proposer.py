@@ -22,7 +22,7 @@ from safegen_ros.llm.backend import (
 from safegen_ros.llm.decoding.choices import ChoiceGuide
 from safegen_ros.llm.decoding.guide import Guide, TokenBackend
 from safegen_ros.pddl.model import Problem
-from safegen_ros.pddl.plan import Plan, Step, has_durations
+from safegen_ros.pddl.plan import Plan, Step, has_times
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import Attempt, History, Skipped, UnsuitableTask
 from safegen_ros.sync import PlanningDeadline
@@ -234,7 +234,7 @@ def refused_text(attempt: Attempt, style: PromptStyle, problem: Problem) -> Refu
     plan, step = attempt.plan, attempt.verdict.failing_step
     if step >= 0:
         plan = Plan(plan.steps[: step + 1])
-    if not plan.steps or (problem.domain.durative and has_durations(attempt.text)):
+    if not plan.steps or (problem.domain.durative and has_times(attempt.text)):
         return Refused(attempt.text.strip(), whole=True)
     try:
         return Refused(style.answer(plan, problem), whole=step < 0)
