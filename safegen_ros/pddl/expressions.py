@@ -183,7 +183,7 @@ def read_functions(reader: Reader, domain: Domain, section: Group) -> Mapping[st
             if kind != 'number':
                 raise reader.unsupported(
                     reader.locate(section, index + 1),
-                    f'a function with values of type {kind[:40]}',
+                    f'an object fluent, a function with values of type {kind[:40]},',
                     'use a predicate',
                 )
             index += 2

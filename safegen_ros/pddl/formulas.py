@@ -72,8 +72,8 @@ _FOREIGN = {
     **dict.fromkeys(('neq', 'different', 'distinct', 'not-equal'), 'write (not (= A B))'),
     'iff': 'write (and (imply A B) (imply B A))',
     'xor': 'write (or (and A (not B)) (and B (not A)))',
-    **dict.fromkeys(('oneof', 'unknown'), 'state every known fact; others are false'),
-    'probabilistic': 'state the effect that is certain',
+    'unknown': 'state every known fact; others are false',
+    **dict.fromkeys(('oneof', 'probabilistic'), 'state the fact or the effect that is certain'),
 }
 """Operators of other languages, with their PDDL."""
 

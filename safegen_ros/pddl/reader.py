@@ -66,6 +66,7 @@ UNUSED_REQUIREMENTS = frozenset(
         ':domain-axioms', ':goal-utilities',
         ':continuous-effects', ':object-fluents', ':non-deterministic', ':multi-agent', ':time',
         ':negative-effects', ':universal-effects', ':hierarchy', ':htn', ':utilities', ':negation',
+        ':processes', ':probabilistic-effects', ':rewards', ':mdp', ':contingent', ':sensing',
     }
 )  # fmt: skip
 """What a text may require as long as it does not use it: each use is refused where it stands.
@@ -395,9 +396,9 @@ def _action(scope: Scope, group: Group) -> Action | DurativeAction:
             what = f'a list behind {behind} of action {name[:40]}, without a keyword'
             cure = f'write one of {" ".join(known)}, or join formulas with (and ...)'
             raise reader.error(key, what, cure)
-        if key == ':observe':
+        if key in (':observe', ':sensing'):
             raise reader.unsupported(
-                reader.locate(group, index), 'an action that senses (:observe)',
+                reader.locate(group, index), f'an action that senses ({key})',
                 'observe between two plans, and plan with known facts',
             )  # fmt: skip
         if key in parts:

@@ -147,7 +147,12 @@ UNSUPPORTED = {
     'a preference in this place': (
         _domain('(:action a :precondition (not (preference x (q))))'), 3, 31,
     ),
-    'a function with values of type truck': (_domain('(:functions (home ?x) - truck)'), 3, 25),
+    'an object fluent, a function with values of type truck,': (
+        _domain('(:functions (home ?x) - truck)'), 3, 25,
+    ),
+    'an action that senses (:sensing)': (
+        _domain('(:requirements :contingent) (:action a :sensing (q))'), 3, 40,
+    ),
     ':length': (_problem(constraints='(:length 3)'), 5, 1),
 }  # fmt: skip
 
