@@ -96,7 +96,7 @@ def show_verdict(
     for line in _broken(verdict):
         print_folded(console, line)
     if verdict.category is not Category.FORMAT_ERROR:
-        where = 'at the end' if verdict.failing_state == len(steps) else 'at that point'
+        where = 'at the end' if verdict.failing_step < 0 else 'at that point'
         print_folded(console, f'  goal: {verdict.goal_fraction:.0%} of its conditions hold {where}')
 
 

@@ -118,8 +118,8 @@ class _Run(TimedWalk):
         made = self.moment_of(state) if state else ()
         return min((index for _, index, _ in made if index >= 0), default=-1)
 
-    def _fraction(self) -> float:
-        place = self.trail[-1]
+    def _fraction(self, state: int = -1) -> float:
+        place = self.trail[state]
         if place.fraction < 0:
             held = [test(place.state) for _, _, test in self.places.goals]
             place.fraction = sum(held) / len(held) if held else 1.0
@@ -153,7 +153,7 @@ class _Run(TimedWalk):
             index = self._maker(first) if first else 0
         return Verdict(
             Category.SAFETY_VIOLATION, f'{self.moment(first)}: {joined(now, "; ")}',
-            index, len(self.plan.steps), self._fraction(), tuple(found), (), first,
+            index, len(self.plan.steps), self._fraction(first), tuple(found), (), first,
         )  # fmt: skip
 
     def _open(self) -> list[int]:

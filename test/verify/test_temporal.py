@@ -147,13 +147,13 @@ def test_constraints_count_seconds(constraint: str, said: str) -> None:
 
 def test_the_earliest_failure_decides() -> None:
     plan = '0: (wait) [2] 3: (heat) [5] 4: (blink) [1]'
-    problem = _problem('(and (within 1 (warm)) (always (lit)))')
+    problem = _problem('(and (within 1 (warm)) (always (lit)))', goal='(warm)')
     verdict = verify(problem, plan)
     assert verdict.category is Category.SAFETY_VIOLATION
     assert [(each.text, each.step) for each in verdict.broken] == [
         ('(within 1 (warm))', 0), ('(always (lit))', 2),
     ]  # fmt: skip
-    assert verdict.failing_step == 0
+    assert (verdict.failing_step, verdict.goal_fraction) == (0, 0.0)
     assert verify(_problem('(within 4.5 (open))'), plan).category is PRECONDITION
     short = verify(_problem('(always (not (done)))', goal='(seen)'), '0: (heat) [5]')
     assert (short.category, short.unsatisfied) == (Category.GOAL_NOT_SATISFIED, ('(seen)',))
