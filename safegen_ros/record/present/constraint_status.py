@@ -74,7 +74,8 @@ def lights(problem: Problem, steps: Sequence[Step]) -> tuple[Light, ...]:
 def lights_observed(problem: Problem, states: Sequence[State]) -> tuple[Light, ...]:
     """The same for states that were observed; the first one is the initial state.
 
-    There are no lights where something changes over time: steps alone do not show it.
+    There are no lights where something changes over time, and none for a rule with a deadline in
+    seconds: steps alone do not show it.
     """
     if problem.timed:
         return ()
@@ -99,6 +100,7 @@ def lights_observed(problem: Problem, states: Sequence[State]) -> tuple[Light, .
             tuple(row),
         )
         for row, monitor in zip(rows, monitors.monitors, strict=True)
+        if monitor.constraint in problem.constraints  # and not wider, see `flatten.sequential`
     ]
     wanted = problem.goal_conjuncts()
     goal = formula_words(wanted[0] if len(wanted) == 1 else problem.goal, problem)
