@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 
 from safegen_ros.errors import PddlError
+from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.effects import read_effects
 from safegen_ros.pddl.expressions import read_expression
 from safegen_ros.pddl.flatten import NotSequential, flatten, step_duration
@@ -250,8 +251,9 @@ def _without_moment(reader: Reader, group: Group, what: str) -> PddlError:
     """Why a list is not a condition or effect of a moment."""
     head = group.head[:40] or 'a list'
     known = ('at start', 'over all', 'at end') if what == 'condition' else ('at start', 'at end')
+    forms = ' or '.join(f'({moment} (...))' for moment in known)
     return reader.error(
         group,
         f'{head!r} where a moment must stand, in the {what} of a durative action',
-        f'write {" or ".join(f"({moment} (...))" for moment in known)} around it',
+        f'{suggestion(head, known)}write {forms} around it',
     )

@@ -83,8 +83,9 @@ _PROBLEM_SECTIONS = (
 )  # fmt: skip
 _UNSUPPORTED_SECTIONS = {
     ':axiom': 'write it as (:derived ATOM FORMULA)',
-    ':process': 'leave it out; only actions change the world',
-    ':event': 'leave it out; only actions change the world',
+    ':process': 'write its change as the effect of a durative action',
+    ':event': 'write its effect into the actions that cause it',
+    ':sensing-action': 'observe between two plans, and plan with known facts',
     ':method': 'write it as an (:action ...)',
     ':task': 'state the goal in (:goal ...)',
     ':htn': 'state the goal in (:goal ...)',

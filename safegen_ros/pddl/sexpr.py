@@ -376,6 +376,8 @@ def _cure(word: str, cure: str) -> str:
     """What to do about a word where a list must stand."""
     if word.startswith(('#', '//', '/*')):
         return 'a comment begins with ;'
+    if word.replace('/', '', 1).isdecimal() and '/' in word[1:-1]:
+        return f'write (/ {word.replace("/", " ")})'
     return 'leave out the fence around the text' if word.startswith('```') else cure
 
 

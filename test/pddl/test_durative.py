@@ -178,6 +178,7 @@ def test_numbers_that_change_at_both_ends_are_one_step() -> None:
     ('text', 'what'),
     [
         (_domain(condition='(at ?r ?a)'), "'at' where a moment must stand, in the condition"),
+        (_domain(condition='(over-all (at ?r ?a))'), "did you mean 'over all'?"),
         (_domain(effect='(at ?r ?b)'), "'at' where a moment must stand, in the effect"),
         (_domain('(= ?x 5)'), 'expected a bound of the duration'),
         (_domain('(< ?duration 5)'), 'expected a bound of the duration'),
@@ -191,7 +192,7 @@ def test_numbers_that_change_at_both_ends_are_one_step() -> None:
 def test_what_is_refused(text: str, what: str) -> None:
     with pytest.raises(PddlError) as caught:
         read_domain(text)
-    assert what in caught.value.errors[0].what
+    assert what in caught.value.errors[0].message
 
 
 @strategies.examples(200)

@@ -146,6 +146,7 @@ DOMAINS = {
     ),
     'effect in condition': (_domain(precondition='(assign (fee) 1)'), 4, 55, "cannot stand"),
     'equal to a number': (_domain(precondition='(= ?a 1)'), 4, 58, "expected a function such as"),
+    'fraction': (_domain(precondition='(> (fee) 1/4)'), 4, 64, "found '1/4': write (/ 1 4)"),
     'one side': (_domain(precondition='(> (fee))'), 4, 55, "'>' takes 2 arguments, found 1"),
     'with time': (_domain('(decrease (fee) (* #t 2))'), 5, 28, 'on with time is not supported'),
     'one part': (_domain('(assign (fee) (/ 2))'), 5, 23, "'/' takes 2 numbers, found 1"),
@@ -167,7 +168,7 @@ def test_wrong_numbers_in_a_domain_are_refused(case: str) -> None:
     text, line, column, what = DOMAINS[case]
     with pytest.raises(PddlError) as caught:
         read_domain(text)
-    assert what in caught.value.what
+    assert what in caught.value.message
     assert (caught.value.line, caught.value.column) == (line, column)
     refused = ('goes on with time', 'values of type')
     unsupported = any(text in caught.value.what for text in refused)

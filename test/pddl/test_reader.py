@@ -142,6 +142,8 @@ def _effect(text: str) -> str:
 
 UNSUPPORTED = {
     ':process': (_domain('(:process a)'), 3, 1),
+    ':sensing-action': (_domain('(:sensing-action a)'), 3, 1),
+    "the operator 'probabilistic'": (_effect('(probabilistic 0.5 (q))'), 4, 9),
     "the requirement ':strip'": ('(define (domain d) (:requirements :strip))', 1, 35),
     "the requirement ':open-world'": ('(define (domain d) (:requirements :open-world))', 1, 35),
     'a preference in this place': (
