@@ -44,8 +44,8 @@ def compare_html(problem: Problem | None, left: AttemptRecord, right: AttemptRec
         ]
         known = all(index < len(states) for states in worlds)
         same_world = known and worlds[0][index] == worlds[1][index]
-        told = '≠ (same world)' if same_world else '≠'
-        rows.append((index, cells, '=' if texts[0] == texts[1] else told))
+        told = 'other step, same state' if same_world else 'different'
+        rows.append((index, cells, 'same' if texts[0] == texts[1] else told))
     why = [(f'Attempt {each.number}', verdict_words(problem, each)) for each in both]
     return part('comparison', _parting_words(left, right), heads, rows, why)
 
