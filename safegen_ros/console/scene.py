@@ -206,9 +206,13 @@ class Table:
         edge = self._cell.block_size
         place = f'{self._root}/block{index}'  # a name of the task may hold anything
         box = self._view.add_box(place, dimensions=(edge,) * 3, **self._look(_GHOST))
-        at = (0.0, 0.0, edge * 0.8)
-        label = self._view.add_label(f'{place}/name', '', position=at, anchor='bottom-center')
-        return box, label
+        return box, _name_label(self._view, place, '', edge)
+
+
+def _name_label(view: viser.SceneApi, block: str, name: str, edge: float) -> viser.LabelHandle:
+    """The name of a block in its middle, lower than a block, so that no two names overlap."""
+    look: Any = {'font_size_mode': 'scene', 'anchor': 'center-center'}
+    return view.add_label(f'{block}/name', name, font_scene_height=0.6 * edge, **look)
 
 
 class Stand:
@@ -243,9 +247,8 @@ class Stand:
                 '/goal/stand', _STAND, (2 * edge, length, 0.004), position=(0.0, 0.0, -0.002)
             )
         )
-        text = 'goal'
         at = (0.0, 0.0, edge * (max(map(len, towers)) + 0.9))
-        add(self._view.add_label('/goal/text', text, position=at, anchor='bottom-center'))
+        add(self._view.add_label('/goal/text', 'goal', position=at, anchor='bottom-center'))
         colours = legend(problem.objects)
         for column, tower in enumerate(towers):
             y = (column + 0.5) * 2 * edge - length / 2
@@ -254,8 +257,7 @@ class Stand:
                 colour = _rgb(colours[name][1])
                 at = (0.0, y, (level + 0.5) * edge)
                 add(self._view.add_box(place, colour, (edge,) * 3, opacity=0.75, position=at))
-                beside = (edge * 0.7, 0.0, 0.0)
-                add(self._view.add_label(f'{place}/name', name[:24], position=beside))
+                add(_name_label(self._view, place, name[:24], edge))
 
 
 class Path:

@@ -53,9 +53,9 @@ CELL = View((0.62, 0.42, 0.46), (0.13, 0.13, 0.12))
 REPLAY = View((1.34, -0.35, 0.80), (0.1, -0.35, 0.05))
 """Views of the cell with the wanted towers, and of the cell with a replay beside it."""
 
-_PHONES, _LIFT = (0.4, 0.57), 0.45
+_PHONES, _LIFT, _BACK = (0.4, 0.57), 0.5, 1.1
 """Widths over heights at which a picture is taken for that of a phone, where the panel of viser
-covers the lower part, and how much of half the picture the table is moved up."""
+covers the lower part; how much of half the picture the table is moved up, and how far back."""
 
 
 class Stage:
@@ -103,7 +103,8 @@ class Stage:
         pending, stage = snapshot.pending if snapshot.waits else None, goal.stage if goal else ''
         waiting = pending.may_be_approved if pending else stage in _GHOST_STAGES
         problem = goal.problem if goal is not None else chosen
-        stale = not begun(goal) and problem is not None and not stands(problem, snapshot.look)
+        follows = begun(goal, snapshot.look)
+        stale = not follows and problem is not None and not stands(problem, snapshot.look)
         if snapshot.look is not self._seen or stale != self._stale:
             self._seen, self._stale = snapshot.look, stale
             self._show_look(snapshot.look, stale)
@@ -135,7 +136,9 @@ class Stage:
         if motion is not self._motion:
             self._motion = motion
             self._path.show([each.joints for each in motion.postures] if motion else [])
-        posture = motion.at(_moment(now)) if motion is not None and waiting else None
+        posture = (
+            motion.at(int(now * GHOST_HZ) / GHOST_HZ) if motion is not None and waiting else None
+        )
         self._ghost.show_arm(posture is not None)
         if posture is None and (waiting or self._stale):
             start = self._start_of(problem, goal is not None and bool(goal.record.replans))
@@ -196,11 +199,11 @@ class Stage:
         self._rehearser.close()
 
 
-def begun(goal: GoalView | None) -> bool:
-    """Whether a goal goes on with the blocks as they were seen last, or has ended."""
-    return goal is not None and (
-        not goal.running or goal.stage == 'executing' or bool(goal.record.replans)
-    )
+def begun(goal: GoalView | None, look: Look) -> bool:
+    """Whether a goal goes on with the blocks as they were seen last, or has ended with those."""
+    if goal is None or not (look.poses or goal.step):
+        return False
+    return not goal.running or goal.stage == 'executing' or bool(goal.record.replans)
 
 
 def stands(problem: Problem, look: Look) -> bool:
@@ -213,11 +216,6 @@ def preview_words(motion: RehearsedMotion | None) -> str:
     if motion is None:
         return 'preview of the proved plan …'
     return f'no whole preview: {motion.trouble}' if motion.trouble else ''
-
-
-def _moment(now: float) -> float:
-    """A time, rounded to the last picture of the ghost [s]."""
-    return int(now * GHOST_HZ) / GHOST_HZ
 
 
 class Views:
@@ -261,12 +259,12 @@ def framed(
     """
     eye, target = np.array(view.eye), np.array(view.target)
     back = (eye - target) * max(1.0, ASPECT / aspect)
-    eye = target + back
     if _PHONES[0] <= aspect <= _PHONES[1]:  # looking lower moves the table up, where it is free
+        back *= _BACK
         across = np.cross((0.0, 0.0, 1.0), back)
         up = np.cross(back, across / np.linalg.norm(across))
-        target = target - up * _LIFT * math.tan(fov / 2)
-    return eye, target
+        return target + back, target - up * _LIFT * math.tan(fov / 2)
+    return target + back, target
 
 
 def _aspect(camera: viser.CameraHandle) -> float:
