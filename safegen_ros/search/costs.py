@@ -11,10 +11,19 @@ from functools import reduce
 from math import lcm
 
 from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.deciding import changed_functions
 from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME
 from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.formulas import bindings
-from safegen_ros.pddl.model import Arithmetic, Atom, AtomFormula, Expression, Problem, conjuncts
+from safegen_ros.pddl.model import (
+    Arithmetic,
+    Atom,
+    AtomFormula,
+    Expression,
+    Problem,
+    conjuncts,
+    functions_of,
+)
 from safegen_ros.pddl.plan import Step
 
 _MOST = 1_000_000  # of one step: Fast Downward adds costs up in 32 bits
@@ -129,6 +138,33 @@ class StepCosts:
                     total[atom] = total.get(atom, Fraction(0)) + sign * weight
             return total
         return reduce(_times if expression.operator == '*' else _over, parts)
+
+
+def only_adds(problem: Problem) -> bool:
+    """Whether the schemas show that no step betters the metric, which a planner may overlook."""
+    if problem.metric is None:
+        return True
+    ranking = {each.predicate for each in functions_of(problem.metric.expression)}
+    numeric = (each for action in problem.domain.actions.values() for each in action.numeric)
+    effects = [each for each in numeric if each.target.predicate in ranking]
+    sums = [problem.metric.expression, *(each.value for each in effects)]
+    names = {each.predicate for each in functions_of(*sums)}
+    told = map(told_value, filter(is_value, problem.init))
+    return (
+        (problem.metric.direction == 'minimize' or not effects)
+        and all(each.operator == 'increase' for each in effects)
+        and not (names - ranking) & changed_functions(problem.domain)
+        and all(value >= 0 for atom, value in (*problem.values.items(), *told) if atom[0] in names)
+        and all(map(_is_sum, sums))
+    )
+
+
+def _is_sum(expression: Expression) -> bool:
+    if isinstance(expression, Decimal):
+        return expression >= 0
+    if isinstance(expression, Arithmetic):
+        return expression.operator in '+*' and all(map(_is_sum, expression.parts))
+    return isinstance(expression, AtomFormula)
 
 
 def shortest_is_best(problem: Problem) -> bool:

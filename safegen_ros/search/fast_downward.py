@@ -109,10 +109,10 @@ def solve_with_fast_downward(
             ErrorCode.BACKEND_FAILED,
         )
     budget.tick()
-    task = _translate(problem, folder, budget)
-    task = relevant_part(compile_constraints(problem, task, budget.tick))
-    costs = _costs(problem, task) if optimal and problem.metric is not None else None
-    plan = _search(problem.name, task, optimal, costs, folder, budget)
+    ranked = optimal and problem.metric is not None
+    task = compile_constraints(problem, _translate(problem, folder, budget, ranked), budget.tick)
+    costs = _costs(problem, task) if ranked else None  # an idle step may better the metric
+    plan = _search(problem.name, relevant_part(task), optimal, costs, folder, budget)
     verdict = verify(problem, plan, budget.tick)
     if not verdict.ok:
         raise SafegenError(f'Fast Downward made a plan that does not verify: {verdict.reason}')
@@ -131,11 +131,11 @@ def _step(name: str) -> Step:
     return Step(action, tuple(arguments))
 
 
-def _translate(problem: Problem, folder: Path, budget: Budget) -> SasTask:
+def _translate(problem: Problem, folder: Path, budget: Budget, no_ops: bool = False) -> SasTask:
     """The problem's operators, ground, over finite-domain variables."""
     bare = operators_only(problem)
     command = [sys.executable, '-S', '-m', *_TRANSLATE]
-    if any(constraint.operator == 'hold-during' for constraint in problem.constraints):
+    if no_ops or any(each.operator == 'hold-during' for each in problem.constraints):
         command.append('--keep-no-ops')  # a plan may have to wait for the right moment
     texts, back = without_words(
         [domain_text(bare.domain), problem_text(bare)],

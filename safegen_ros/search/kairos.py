@@ -26,6 +26,7 @@ from safegen_ros.pddl.model import And, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.writer import domain_text, problem_text
 from safegen_ros.search.budget import KAIROS, Budget, SearchLimit, Solution, Unsolvable
+from safegen_ros.search.costs import only_adds
 from safegen_ros.search.programs import memory_files, run_program
 from safegen_ros.search.translation import without_words
 from safegen_ros.verify.timed_actions import TimedActions
@@ -140,6 +141,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
         raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
     expanded = sum(map(int, _EXPANDED.findall(ended.errors.splitlines()[-1])))
     proved = reason[1] == _PROVED and hard.metric == problem.metric and not (rounded or apart)
+    proved = proved and only_adds(problem)  # it drops actions that change nothing but numbers
     return Solution(plan, KAIROS, proved, budget.seconds, expanded)
 
 

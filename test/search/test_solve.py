@@ -311,6 +311,27 @@ def test_a_metric_that_is_no_sum_over_the_steps_is_refused(metric: str, effects:
         assert not solve(problem, route='fast-downward').optimal
 
 
+@BOTH
+@pytest.mark.parametrize('route', ['auto', 'kairos'])
+@pytest.mark.parametrize(
+    ('effect', 'proved'),
+    [
+        ('(increase (total-cost) 1)', True),
+        ('(decrease (total-cost) 5)', False),
+        ('(and (r) (decrease (total-cost) 5))', False),
+        ('(scale-down (total-cost) 5)', False),
+    ],
+)
+def test_a_step_that_only_betters_the_metric_is_not_overlooked(
+    route: Route, effect: str, proved: bool
+) -> None:
+    domain = read_domain(f"""(define (domain d) (:predicates (g) (r)) (:functions (total-cost))
+      (:action go :parameters () :effect (and (g) (increase (total-cost) 9)))
+      (:action gain :parameters () :effect {effect}))""")
+    text = '(define (problem p) (:domain d) (:init) (:goal (g)) (:metric minimize (total-cost)))'
+    assert solve(read_problem(text, domain), route=route, optimal=True).optimal is proved
+
+
 ROVER = """(define (domain rover) (:types place)
   (:predicates (at ?p - place) (road ?a ?b - place) (dock ?p - place) (seen ?p - place))
   (:functions (battery) (length ?a ?b - place) (total-cost) (tolls) (fee ?p - place))
