@@ -107,8 +107,8 @@ def _read_operator(scope: Scope, group: Group, operator: str, first: int) -> Con
             group,
             first,
             f'the window {shown} holds no state of a plan, so that it asks for nothing',
-            'a window A B holds the states from step A until before step B: write A below B, in '
-            'whole steps',
+            'a window A B holds the states from A until before B: write A below B, in '
+            + ('seconds' if scope.domain.durative else 'whole steps'),
         )
     body = range(first + numbers, len(group.items))
     parts = [reader.attempt(read_formula, scope.hard(), group, i) for i in body]
@@ -138,22 +138,22 @@ def _in_steps(times: tuple[Decimal, ...], operator: str) -> tuple[int, ...]:
 
 def _read_times(scope: Scope, group: Group, places: range) -> tuple[Decimal, ...]:
     """The numbers of a constraint as they are written."""
-    reader = scope.reader
+    reader, unit = scope.reader, 'seconds' if scope.domain.durative else 'steps'
     found = []
     for place in places:
-        text = reader.word(group, place, 'a number of steps')
+        text = reader.word(group, place, f'a number of {unit}')
         if not _TIME.fullmatch(text):
             raise reader.error_in(
                 group,
                 place,
-                f'{text[:40]!r} is not a number of steps',
+                f'{text[:40]!r} is not a number of {unit}',
                 'write a number such as 5, not below 0',
             )
         if Decimal(text) > MAX_TIME:
             raise reader.error_in(
                 group,
                 place,
-                f'{text} steps, more than the limit of {MAX_TIME:,}',
+                f'{text} {unit}, more than the limit of {MAX_TIME:,}',
                 'use a smaller number',
                 ErrorCode.TASK_TOO_LARGE,
             )
@@ -183,6 +183,8 @@ def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
         cure = "did you mean 'at end', two words? write (at end (...))"
     elif head in scope.domain.predicates:
         cure = 'a formula needs an operator around it, such as (always (...)) or (sometime (...))'
+    elif head in _TEMPORAL_LOGIC:
+        cure = f'write {_TEMPORAL_LOGIC[head]}'
     elif not head:
         cure = 'join constraints with (and ...)'
     else:
@@ -190,6 +192,13 @@ def _not_a_constraint(scope: Scope, group: Group, head: str) -> PddlError:
         cure = f'{suggestion(head, known)}constraints are {" ".join(known)}'
     return reader.error(group, f'{head[:40] or "a list"!r} is not a trajectory constraint', cure)
 
+
+_TEMPORAL_LOGIC = {
+    'never': '(always (not ...))',
+    **dict.fromkeys(('globally', 'henceforth'), '(always ...)'),
+    **dict.fromkeys(('eventually', 'finally'), '(sometime ...)'),
+}
+"""Operators of temporal logic, with those of PDDL3."""
 
 _EVERYWHERE = ('always', 'at end', 'hold-during', 'hold-after')
 """Operators of which one constraint for all objects says the same as one for each."""

@@ -146,6 +146,7 @@ def test_no_constraint_is_ever_dropped(case: str) -> None:
     [
         ('(allways (open))', "did you mean 'always'?"),
         ('(sometime_before (open) (open))', "did you mean 'sometime-before'?"),
+        ('(never (open))', 'write (always (not ...))'),
         ('(at-end (open))', "did you mean 'at end', two words?"),
         ('(or (open) (at t p))', '(always (or ...))'),
         ('(or (always (open)))', 'with one operator around formulas'),

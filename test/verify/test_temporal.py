@@ -273,6 +273,11 @@ def test_a_wrong_timed_literal_is_refused(literals: str, said: str) -> None:
         _problem(init=literals)
 
 
+def test_a_wrong_time_is_told_in_seconds() -> None:
+    with pytest.raises(PddlError, match='is not a number of seconds'):
+        _problem('(within -1 (warm))')
+
+
 @pytest.mark.parametrize(
     'follow',
     [
