@@ -416,7 +416,7 @@ class Grounder:
                     f'declared: {names_text(self.problem.objects)})'
                 )
             if actual != kind and not self.problem.domain.is_subtype(actual, kind):
-                raise ValueError(f'{argument!r} is a {actual}, but {name} must be a {kind}')
+                raise ValueError(f'{argument!r} is of type {actual}, but {name} takes {kind}')
         if len(self._checked) >= self._most:
             self._checked.clear()
         self._checked.add(step)

@@ -179,8 +179,8 @@ class _Run(TimedWalk):
         goals, last = tuple(text for _, text in unmet), len(self.trail) - 1
         return Verdict(
             Category.GOAL_NOT_SATISFIED,
-            f'the plan ends {self.moment()} without {joined(goals, " and ")}'
-            f'{self._numbers([formula for formula, _ in unmet], last)}{extra}',
+            f'the plan ends without {joined(goals, " and ")}'
+            f'{self._numbers([formula for formula, _ in unmet], last)}, {self.moment()}{extra}',
             -1, len(self.plan.steps), self._fraction(), tuple(found), goals, last,
         )  # fmt: skip
 

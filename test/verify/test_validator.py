@@ -126,7 +126,7 @@ def test_quantifiers_over_nothing() -> None:
     assert verify(some, '(go)').category is Category.GOAL_NOT_SATISFIED
     verdict = verify(some, '(leave h)')
     assert verdict.category is Category.FORMAT_ERROR
-    assert "'h' is a here, but ?x must be a gone" in verdict.reason
+    assert "'h' is of type here, but ?x takes gone" in verdict.reason
 
 
 @pytest.mark.parametrize(
