@@ -25,7 +25,7 @@ from safegen_ros.cli.failures import ExitStatus, print_error, takes_options
 from safegen_ros.cli.operate import Namespace, require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
-from safegen_ros.cli.verify import has_domain, plan_text
+from safegen_ros.cli.verify import plan_text, without_domain
 from safegen_ros.errors import BringupError
 from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
 from safegen_ros.goals.files import DomainFile, ReadAs
@@ -40,7 +40,7 @@ TaskText = Annotated[
     typer.Argument(
         metavar='PROBLEM',
         help='problem file (PDDL, JSON or English), ID of a benchmark test problem, or a '
-        'request in plain words, such as "put b1 on b2"',
+        'request in plain words, such as "put b1 on b2". A PDDL domain file may come first',
         autocompletion=complete_problem,
     ),
 ]
@@ -140,13 +140,14 @@ def demo(
 @takes_goal_options('run')
 def run(
     problem: TaskText,
-    plan: Annotated[
-        str,
+    plans: Annotated[
+        list[str] | None,
         typer.Argument(
+            metavar='PLAN',
             help='plan file to prove and execute, one step such as (stack a b) per line '
-            '(-: stdin; default: the planners write a plan)'
+            '(-: stdin; default: the planners write a plan)',
         ),
-    ] = '',
+    ] = None,
     plan_only: Annotated[
         bool, typer.Option('--plan-only', help='print a proved plan; nothing moves')
     ] = False,
@@ -184,8 +185,12 @@ def run(
         from safegen_ros.pddl.plan import parse_plan
         from safegen_ros.ros.stack_state import absolute_namespace, require_stack
 
-    if plan and domain is None and not is_request(problem) and has_domain([problem, plan]):
-        domain, problem, plan = Path(problem), plan, ''
+    names = [problem, *(plans or ())]
+    if not is_request(problem):
+        domain, names = without_domain(names, domain)
+    if len(names) > 2:
+        raise typer.BadParameter('give one task and at most one plan')
+    problem, plan = names[0], ''.join(names[1:])
     spoken = TextRequest.read(problem, words, domain, constraints, start)
     if plan:
         _refuse_unused(OWN_PLAN, options, {'--plan-only': plan_only, 'a request': spoken})

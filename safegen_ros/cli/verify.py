@@ -233,9 +233,7 @@ def verify(
     Exit status: 0 every plan is proved, 1 a plan is not, 2 bad input, 3 internal error; the
     highest one of several plans.
     """
-    names = [str(problem), *(plans or ())]
-    if domain is None and has_domain(names):
-        domain, *names = [None if names[0] == STDIN else Path(names[0]), *names[1:]]
+    domain, names = without_domain([str(problem), *(plans or ())], domain)
     problem, plans = Path(names[0]), names[1:] or [STDIN]
     if len(names) == 1 and sys.stdin.isatty():
         raise typer.BadParameter('give a plan file, or the plan on standard input')
@@ -274,13 +272,16 @@ def verify(
     raise typer.Exit(guarded(whole, partial(failed, plans), verbose))
 
 
-def has_domain(names: list[str]) -> bool:
-    """Whether the first two names are domain and problem, in either order, as VAL takes them.
+def without_domain(names: list[str], domain: Path | None) -> tuple[Path | None, list[str]]:
+    """The domain, and the names without it where the first two are domain and problem, as for VAL.
 
-    `-` for the built-in domain is what `safegen validate` took.
+    They may be in either order. `-` for the built-in domain is what `safegen validate` took.
     """
-    kinds = [''.join(map(pddl_kind, _texts(name))) for name in names[:2]]
-    return len(names) > 1 and (names[0] == STDIN or 'domain' in kinds or kinds[1] == 'problem')
+    if domain is None and len(names) > 1:
+        kinds = [''.join(map(pddl_kind, _texts(name))) for name in names[:2]]
+        if names[0] == STDIN or 'domain' in kinds or kinds[1] == 'problem':
+            return None if names[0] == STDIN else Path(names[0]), names[1:]
+    return domain, names
 
 
 def _texts(name: str) -> list[str]:

@@ -156,8 +156,8 @@ def test_a_plan_in_place_of_the_problem_is_called_one(plans: dict[str, str], ver
     assert f'{plans["good"]} is a plan: name the problem first, then the plan' in told
 
 
-def test_run_takes_domain_and_problem_in_either_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_run_takes_domain_and_problem_in_either_order_and_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plans: dict[str, str]
 ) -> None:
     asked: list[GoalRequest] = []
 
@@ -174,6 +174,9 @@ def test_run_takes_domain_and_problem_in_either_order(
         assert done.exit_code == 0, done.output
         assert (asked[-1].domain_text, asked[-1].plan) == (domain.read_text(), None)
         assert asked[-1].path == EXAMPLE
+        done = CliRunner().invoke(app, ['run', *map(str, files), plans['good']])
+        assert (done.exit_code, asked[-1].domain_text) == (0, domain.read_text())
+        assert str(asked[-1].plan) == str(parse_plan(Path(plans['good']).read_text()))
 
 
 def test_several_plans_are_judged_and_the_worst_decides(plans: dict[str, str]) -> None:
