@@ -219,7 +219,7 @@ class ApprovalGate:
 
 def _approved(answer: Approve.Request | None, timeout_s: float, always: bool) -> msg.Approval:
     if answer is None:
-        other = ', or send it without approval (words: with accept_reading)' if not always else ''
+        other = ', or send it without approval' if not always else ''
         why = ', which the site wants for every plan' if always else ''
         raise SafegenError(
             f'no approval within {timeout_s:.3g} s{why}, and nothing was executed: allow more '
