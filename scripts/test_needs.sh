@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what only tests need, or says what to install: the SSH driver is tested against a real
-# server, the operator's page in a real browser. Without one of them its tests are skipped.
+# server, the operator's page in a real browser and by axe. Without one of them its tests are skipped.
 set -euo pipefail
 
 need() {
@@ -17,3 +17,6 @@ need() {
 }
 [ -x /usr/sbin/sshd ] || need openssh-server
 command -v chromium >/dev/null || need chromium
+axe=axe-core@4.14.1
+[ -d .cache/axe/node_modules/axe-core ] || npm install --silent --prefix .cache/axe "$axe" ||
+  echo "test: $axe is missing, so its tests are skipped: install npm" >&2

@@ -1,4 +1,4 @@
-// viser ties no label to a text field and gives its icon buttons no name; a screen reader needs both.
+// viser ties no label to a text field, names no icon button, and opens a folder with the mouse only.
 const icons = { 'list-search': 'Commands', adjustments: 'Configuration and diagnostics', 'arrow-back': 'Back' };
 let due = 0;  // the request for the next frame, if there is one
 const name = () => {
@@ -14,5 +14,9 @@ const name = () => {
       drawn.closest('button').ariaLabel ??= told;
   for (const button of document.querySelectorAll('.mantine-Notification-closeButton'))
     button.ariaLabel ??= 'Close the message';
+  for (const head of document.querySelectorAll('.mantine-Paper-root > .mantine-Paper-root[style*=pointer]')) {
+    Object.assign(head, { role: 'button', tabIndex: 0, ariaExpanded: String(!head.nextElementSibling?.inert) });
+    head.onkeydown = (key) => { if (key.key === 'Enter') head.click(); };
+  }
 };
 new MutationObserver(() => { due ||= requestAnimationFrame(name); }).observe(document, { childList: true, subtree: true });
