@@ -239,11 +239,12 @@ class _Prose:
             objects = words[place + 1 : place + 1 + arity]
             if arity > 0 and len(objects) == arity and all(o in self._bare for o in objects):
                 return True
-            if arity == 0 and all(other.isdigit() for other in words if other != word):
+            if arity == 0 and all(w.isdigit() or w in _ORDER for w in words if w != word):
                 return True
         return False
 
 
+_ORDER = frozenset({'step', 'action', 'first', 'then', 'next', 'finally'})
 _NO_LETTER = re.compile(r'[^a-z0-9_-]')
 _WORD = re.compile(r'[a-z0-9_][a-z0-9_-]*')  # a name but for an `@` before it
 
@@ -251,6 +252,7 @@ _WORD = re.compile(r'[a-z0-9_][a-z0-9_-]*')  # a name but for an `@` before it
 def _plain(line: str) -> str:
     """A line in lower case with plain parentheses, without what hides between its letters."""
     folded = unicodedata.normalize('NFKC', line)
+    folded = folded.replace('{', '(').replace('}', ')')
     kinds = {'Ps': '(', 'Pe': ')'}
     shown = (
         c if c.isascii() else kinds.get(unicodedata.category(c), '') for c in folded.casefold()

@@ -631,11 +631,12 @@ def test_a_list_whose_times_are_in_doubt_is_refused(text: str, said: str) -> Non
 def test_an_object_with_an_at_sign_is_seen_in_prose_too() -> None:
     domain = read_domain(
         '(define (domain d) (:constants @sink) (:predicates (p ?x)) '
-        '(:action go :parameters (?x) :effect (p ?x)))'
+        '(:action go :parameters (?x) :effect (p ?x)) (:action rest :parameters ()))'
     )
     problem = read_problem('(define (problem x) (:domain d) (:init) (:goal (p @sink)))', domain)
     assert str(extract_plan('Here:\n(go @sink)', problem)[0]) == '(go @sink)'
     assert str(extract_plan('[go(@sink)]', problem)[0]) == '(go @sink)'
-    for beside in ('then go @sink', 'then go sink', 'then (@sink'):
+    json = '{"action": "go", "args": ["@sink"]}'
+    for beside in ('then go @sink', 'then go sink', 'then (@sink', 'Step 2: rest', json):
         with pytest.raises(PlanFormatError, match='may hold a step'):
             extract_plan(f'(go @sink)\n{beside}', problem)
