@@ -90,7 +90,7 @@ def run_demo(
             return _with_stack(specs, session, asked, display)
 
     status = kept_run(asked, work, video, console)
-    console.print('in a browser: safegen up sim --console', highlight=False)
+    console.print('next: safegen up sim --console', highlight=False)
     return status
 
 
@@ -326,7 +326,8 @@ def _keep(
                 highlight=False,
                 soft_wrap=True,
             )
-    console.print('next: safegen runs show last, safegen runs share last', highlight=False)
+    more = 'next: safegen runs show last\nnext: safegen runs share last'
+    console.print(more, highlight=False)
 
 
 def _video(folder: Path, scene: Scene, console: Console) -> ArtefactRecord:

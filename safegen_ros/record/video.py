@@ -309,5 +309,5 @@ def try_video(
         video = render_video(recording, target, scene, drawn)
     except (SafegenError, OSError) as error:
         return ArtefactRecord('video', '', str(error))
-    note = f'{video.length_s:.1f} s, {video.frames} pictures, speed {video.speed:.2g}'
+    note = f'{video.length_s:.1f} s, {video.speed:.2g} times as fast as the arm'
     return ArtefactRecord('video', video.path.name, note)
