@@ -116,6 +116,14 @@ def test_a_plan_that_does_not_verify_is_not_returned() -> None:
     """Kairos lets a plan pass that ends before the time of a `hold-during`."""
     with pytest.raises(SafegenError, match=r'Kairos made a plan that does not verify: .*hold-dur'):
         _solve(_lamp('(hold-during 5 6 (lit))'))
+    timed = read_domain("""(define (domain t) (:predicates (q) (g))
+      (:durative-action a :parameters () :duration (= ?duration 3) :condition ()
+        :effect (and (at start (q)) (at end (not (q)))))
+      (:durative-action b :parameters () :duration (= ?duration 3)
+        :condition (at start (q)) :effect (at end (g))))""")
+    text = '(:init) (:goal (g)) (:constraints (hold-during 10 20 (not (g))))'
+    with pytest.raises(SafegenError, match=r'does not verify: .*hold-during'):
+        _solve(read_problem(f'(define (problem p) (:domain t) {text})', timed))
 
 
 @INSTALLED
