@@ -86,6 +86,19 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
             f'Kairos is not installed: pip install {_PACKAGE}', ErrorCode.BACKEND_FAILED
         )
     budget.tick()
+    domain = problem.domain
+    names = (
+        *problem.objects,
+        *domain.types,
+        *domain.predicates,
+        *domain.functions,
+        *domain.actions,
+    )
+    if number := next(filter(str.isdigit, names), ''):
+        raise SafegenError(
+            f'Kairos takes the name {number!r} for a number: rename it, such as n{number}',
+            ErrorCode.UNSUPPORTED_FEATURE,
+        )
     hard = without_wishes(problem)
     # Kairos takes `object` for the type above all others, and `(assign ...)` for an effect.
     reserved = {_OBJECT} & problem.domain.types.keys()

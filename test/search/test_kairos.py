@@ -112,6 +112,16 @@ def test_hold_after_binds_a_plan_that_ends_before() -> None:
 
 
 @INSTALLED
+def test_a_name_that_is_a_number_is_refused_by_name() -> None:
+    domain = read_domain(
+        '(define (domain d) (:predicates (p ?x)) (:action a :parameters (?x) :effect (p ?x)))'
+    )
+    text = '(define (problem q) (:domain d) (:objects 12) (:init) (:goal (p 12)))'
+    with pytest.raises(SafegenError, match="takes the name '12' for a number: rename it"):
+        _solve(read_problem(text, domain))
+
+
+@INSTALLED
 def test_a_plan_that_does_not_verify_is_not_returned() -> None:
     """Kairos lets a plan pass that ends before the time of a `hold-during`."""
     with pytest.raises(SafegenError, match=r'Kairos made a plan that does not verify: .*hold-dur'):
