@@ -22,7 +22,7 @@ from safegen_ros.console.widgets import RULES, TASK, Cards, Html, Parts, icon, p
 from safegen_ros.errors import SafegenError
 from safegen_ros.goals.request import TranslatedRequest
 from safegen_ros.language.reading import Reading
-from safegen_ros.pddl.model import Problem
+from safegen_ros.pddl.model import And, Problem
 from safegen_ros.record.present.cards import task_html
 from safegen_ros.record.present.pictures import goal_html, state_html
 
@@ -53,6 +53,7 @@ class TaskTab:
         self._parts, self._cards = parts, cards
         self._chosen: Chosen | None = None
         self._spoken: TranslatedRequest | None = None
+        self._world: Problem | None = None
         self._readings: tuple[Reading, ...] = ()
         self._removed: tuple[Reading, ...] = ()
         self._taken_from: tuple[str, ...] = ()
@@ -141,8 +142,8 @@ class TaskTab:
 
     @property
     def problem(self) -> Problem | None:
-        """That of the task that is seen; None where there is none."""
-        return self._chosen.task.problem if self._chosen is not None else None
+        """That of the task that is seen, or the world of words; None where there is none."""
+        return self._chosen.task.problem if self._chosen is not None else self._world
 
     @property
     def _accepted(self) -> bool:
@@ -193,7 +194,8 @@ class TaskTab:
         if self._kind.value == WORDS:
             self._refuse('', bad=False)
             told = 'Describe the task. The goal of the problem is left out; its rules stay.'
-            world = state_html(chosen.task.problem, chosen.task.problem.init, 'The world')
+            self._world = replace(chosen.task.problem, goal=And(()))
+            world = state_html(self._world, self._world.init, 'The world')
             self._seen.show(panel(told, world))
             self._offer(self._say, request_examples(chosen.task.problem))
         else:
@@ -215,7 +217,7 @@ class TaskTab:
 
     def _refuse(self, message: str, bad: bool = True) -> None:
         """Nothing can be sent; the lines of the text that are wrong are shown as they are."""
-        self._chosen, self._spoken = None, None
+        self._chosen, self._spoken, self._world = None, None, None
         self._show_doubts()
         self._remove_rules()
         head, _, excerpt = message.partition('\n')

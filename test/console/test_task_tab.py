@@ -20,6 +20,7 @@ from safegen_ros.console.state import ConsoleState, Goals, PartView, Pending, Sn
 from safegen_ros.console.task_tab import PASTED, WORDS, TaskTab
 from safegen_ros.console.widgets import APPROVE, HISTORY, PLAN, RULES, STEPS, TASK, Cards, Parts
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest
+from safegen_ros.record.present.pictures import wanted_towers
 from safegen_ros.record.run import TaskRecord, UnderstoodRecord
 from safegen_ros.verdict import Category, Verdict
 
@@ -149,11 +150,15 @@ def test_a_request_that_is_offered_is_written_into_its_field(form: Form) -> None
     form['Task from'].value = WORDS
     example = form['For example'].options[-1]
     assert example == 'build a tower with b3 at the bottom, then b4, then b1'
+    world = form.tab.problem  # its blocks stand on the table of the scene, and nothing beside it
+    assert world is not None
+    assert ({*world.objects}, wanted_towers(world)) == ({'b1', 'b2', 'b3', 'b4', 'b5'}, ())
     form['For example'].value = example
     form.click('For example')
     assert form['In words'].value == example
     form['Task from'].value = PASTED
     assert not form['For example'].visible
+    assert form.tab.problem is None
 
 
 @pytest.mark.parametrize('end', ['\n', ''])
