@@ -24,7 +24,7 @@ from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.astar import Routes, UnsolvableMap, certificate
 from safegen_ros.tasks.boxnet.geometry import Point, number_text, point_text
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task, object_name, robot_name
-from safegen_ros.tasks.boxnet.prompts import answer_text, full_prompt, step_prompt
+from safegen_ros.tasks.boxnet.prompts import answer_text, plan_prompt
 from safegen_ros.tasks.boxnet.reward import question
 from safegen_ros.tasks.boxnet.verifier import judge, take_step
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE
@@ -223,22 +223,18 @@ def _write(path: Path, rows: Iterable[BoxNetRow], mode: str) -> Iterator[int]:
 
 def _pairs(row: BoxNetRow, mode: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Prompts and answers of a row, each with the data for its reward."""
-    task, plan = row.task, row.plan
-    prompt = full_prompt if mode == WHOLE else step_prompt
+    task, plan, whole = row.task, row.plan, mode == WHOLE
     if plan is None:
         proof = certificate(task)
         if proof is None:
             raise DatasetError(f'{task.id}: has a plan, and none is given: build it again')
         answer = f'<think> {refusal_thoughts(proof)} </think>\n{REFUSAL}'
-        yield prompt(task), answer, question(task, task.start, None, mode)
+        yield plan_prompt(task, whole=whole), answer, question(task, task.start, None, mode)
         return
-    if mode == WHOLE:
-        thoughts = plan_thoughts(task, task.start, plan)
-        answer = answer_text(thoughts, plan, whole=True)
-        yield prompt(task), answer, question(task, task.start, plan, mode)
-        return
-    for at, state in enumerate(judge(task, plan).states[:-1]):
-        thoughts = step_thoughts(task, state, plan[at:])
-        answer = answer_text(thoughts, plan[at : at + 1], whole=False)
-        here = replace(task, start=state)
-        yield prompt(here), answer, question(task, state, plan[at:], mode)
+    states = [task.start] if whole else judge(task, plan).states[:-1]
+    for at, state in enumerate(states):
+        left = plan[at:]
+        thoughts = (plan_thoughts if whole else step_thoughts)(task, state, left)
+        answer = answer_text(thoughts, left if whole else left[:1], whole=whole)
+        asked = plan_prompt(replace(task, start=state), whole=whole)
+        yield asked, answer, question(task, state, left, mode)

@@ -25,8 +25,7 @@ from safegen_ros.tasks.boxnet.prompts import (
     MapStyle,
     Style,
     feedback,
-    full_prompt,
-    step_prompt,
+    plan_prompt,
     style_of,
 )
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, take_step, verify_step
@@ -108,7 +107,7 @@ def _plans(
     ask = context.asking(deadline.over, backend)
     if not isinstance(style, MapStyle):
         retry = partial(feedback, whole=True)
-        yield from answers(ask, full_prompt(task), history, retry)
+        yield from answers(ask, plan_prompt(task, whole=True), history, retry)
         return
     if not task.is_flat:
         raise Skipped(
@@ -194,7 +193,7 @@ class _Run:
 
     def run(self, most_steps: int) -> Verdict:
         state = state_of(self._task, self._executor.begin())
-        self._say('user', step_prompt(replace(self._task, start=state)))
+        self._say('user', plan_prompt(replace(self._task, start=state), whole=False))
         while not self._task.solved(state) and len(self._steps) < most_steps:
             step = self._step(state)
             if step is None:

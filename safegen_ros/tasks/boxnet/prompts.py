@@ -82,14 +82,13 @@ arm covers [0.75, 0.25].
 - A step lasts as long as its longest move. So let robots that are far apart move in one step, and \
 hand objects on where both robots reach."""
 
-_FULL = """\
+_REQUEST = """\
 {rules}
 
 How to answer
-- First think between <think> and </think>: who reaches what, which moves would collide, what can \
-be done at once.
-- Then give the whole plan in one ```json fence: a list with an object for each step. Its keys are \
-robots, its values {form}.
+{shown}- First think between <think> and </think>: who reaches what, which moves would \
+collide, what can be done at once.
+- Then give the {asked} {form}.
 - If no plan can bring an object to its target, answer instead of the fence: {refusal}
 
 Example
@@ -98,74 +97,66 @@ Example
 Answer
 <think> {thoughts} </think>
 ```json
-{plan}
+{answer}
 ```
 
 Your task
 {map}"""
-"""What asks for a whole plan, in any world; `full_words` fill it in."""
+"""What asks for a plan, in any world; the `prompt_words` of the world fill in rules, example and
+answer."""
 
-_NEXT = """\
-{rules}
-
-How to answer
+_SHOWN = """\
 - You are shown the map between <observation> and </observation>, again after each step of yours.
-- First think between <think> and </think>: who reaches what, which moves would collide, what can \
-be done at once.
-- Then give the next step alone in one ```json fence: an object whose keys are robots and whose \
-values are {form}.
-- If no plan can bring an object to its target, answer instead of the fence: {refusal}
-
-Example
-{example}
-
-Answer
-<think> {thoughts} </think>
-```json
-{step}
-```
-
-Your task
-{map}"""
-"""What asks for the next step, likewise; `step_words` fill it in."""
+"""
+_ALL = (
+    'whole plan in one ```json fence: a list with an object for each step. Its keys are robots, '
+    'its values'
+)
+_ONE = 'next step alone in one ```json fence: an object whose keys are robots and whose values are'
 
 _FORM = '"[x, y] -> [x, y], True" or "[x, y] -> [x, y], False", from the tip as it is'
 
 
-def full_prompt(task: Task) -> str:
-    """What asks for all steps of a plan (FULLPLAN)."""
-    if is_spatial(task):
-        from safegen_ros.tasks.boxnet.spatial.prompts import full_words
+def plan_prompt(task: Task, *, whole: bool) -> str:
+    """What asks a chat model for a plan.
 
-        words = full_words(task)
+    Args:
+        task: the map and its targets.
+        whole: whether all steps are asked for (FULLPLAN), or the first one, with the word that
+            others will be asked for (REPLAN).
+    """
+    if is_spatial(task):
+        from safegen_ros.tasks.boxnet.spatial.prompts import prompt_words
+
+        words = prompt_words(task, whole=whole)
     else:
-        words = {
+        words = _words(whole=whole)
+    return _REQUEST.format(
+        shown='' if whole else _SHOWN,
+        asked=_ALL if whole else _ONE,
+        refusal=REFUSAL,
+        map=map_text(task, task.start) if whole else observation(task, task.start),
+        **words,
+    )
+
+
+def _words(*, whole: bool) -> dict[str, str]:
+    if whole:
+        return {
             'rules': _RULES,
             'form': f'{_FORM} then to where it goes',
             'thoughts': 'Robot 0 reaches Object 0, Robot 1 reaches its target; both reach '
             '[1.25, 1.75], so it is handed on there. Robot 1 first brings Object 1 to its target.',
             'example': map_text(EXAMPLE, EXAMPLE.start),
-            'plan': EXAMPLE_PLAN,
+            'answer': EXAMPLE_PLAN,
         }
-    return _FULL.format(refusal=REFUSAL, map=map_text(task, task.start), **words)
-
-
-def step_prompt(task: Task) -> str:
-    """Asks for the first step, and says that others will be asked for (REPLAN)."""
-    if is_spatial(task):
-        from safegen_ros.tasks.boxnet.spatial.prompts import step_words
-
-        words = step_words(task)
-    else:
-        words = {
-            'rules': _RULES,
-            'form': f'{_FORM} to where it goes',
-            'thoughts': 'Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay '
-            'apart.',
-            'example': observation(EXAMPLE, EXAMPLE.start),
-            'step': step_json(read_plan(EXAMPLE_PLAN, EXAMPLE.robots).plan[0]),
-        }
-    return _NEXT.format(refusal=REFUSAL, map=observation(task, task.start), **words)
+    return {
+        'rules': _RULES,
+        'form': f'{_FORM} to where it goes',
+        'thoughts': 'Robot 0 reaches Object 0 and Robot 1 reaches Object 1; the lines stay apart.',
+        'example': observation(EXAMPLE, EXAMPLE.start),
+        'answer': step_json(read_plan(EXAMPLE_PLAN, EXAMPLE.robots).plan[0]),
+    }
 
 
 def feedback(verdict: Verdict, *, whole: bool) -> str:
@@ -243,7 +234,7 @@ class ChatStyle:
 
     def asked(self, task: Task, *, whole: bool) -> list[Message]:
         """See `Style`."""
-        return [user(full_prompt(task) if whole else step_prompt(task))]
+        return [user(plan_prompt(task, whole=whole))]
 
     def refused(
         self, messages: Sequence[Message], text: str, verdict: Verdict, *, whole: bool

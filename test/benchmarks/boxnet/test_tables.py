@@ -43,7 +43,7 @@ from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.model import Plan, Task
 from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, PlannerOptions, plan_with_model
-from safegen_ros.tasks.boxnet.prompts import MapStyle, answer_text, full_prompt, style_of
+from safegen_ros.tasks.boxnet.prompts import MapStyle, answer_text, plan_prompt, style_of
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
@@ -169,7 +169,7 @@ def rows_of(variant: str, count: int) -> list[BoxNetRow]:
 
 
 SOLVABLE = rows_of(GRID, 3)
-FIRST = {full_prompt(row.task): row for row in SOLVABLE}
+FIRST = {plan_prompt(row.task, whole=True): row for row in SOLVABLE}
 
 
 def by_trial(messages: Sequence[Message], sampling: Sampling) -> str:

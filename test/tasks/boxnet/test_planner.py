@@ -46,8 +46,7 @@ from safegen_ros.tasks.boxnet.prompts import (
     EXAMPLE,
     EXAMPLE_PLAN,
     answer_text,
-    full_prompt,
-    step_prompt,
+    plan_prompt,
     style_of,
 )
 from safegen_ros.tasks.boxnet.rule_planner import steady_plan
@@ -73,9 +72,9 @@ def right(whole: bool) -> ScriptedPlanner:
 def test_the_worked_example_of_the_prompts_is_right() -> None:
     found = verify(EXAMPLE, f'<think> a </think>\n```json\n{EXAMPLE_PLAN}\n```')
     assert (found.verdict.ok, found.formatted, len(found.plan)) == (True, True, 4)
-    assert EXAMPLE_PLAN in full_prompt(EXAMPLE)
-    assert step_prompt(EXAMPLE).count('<observation>\n') == 2
-    assert '|x - base x| < 1' in step_prompt(EXAMPLE)
+    assert EXAMPLE_PLAN in plan_prompt(EXAMPLE, whole=True)
+    assert plan_prompt(EXAMPLE, whole=False).count('<observation>\n') == 2
+    assert '|x - base x| < 1' in plan_prompt(EXAMPLE, whole=False)
 
 
 def test_a_whole_plan_is_proved_before_anything_moves() -> None:

@@ -79,29 +79,21 @@ where they are carried must not cross.
 _FORM = '"Move [x, y], True" or "Move [x, y], False", which say where the tip goes'
 
 
-def full_words(task: SpatialTask) -> dict[str, str]:
-    """The words of this world in the request for all steps of a plan."""
+def prompt_words(task: SpatialTask, *, whole: bool) -> dict[str, str]:
+    """The words of this world in the request for all steps of a plan, or for the first one."""
     shown, plan = example(task.arm)
-    return {
-        'rules': _rules(task),
-        'form': _FORM,
-        'thoughts': 'Robot 0 reaches Object 0, Robot 1 its target; both reach '
+    handed = (
+        'Robot 0 reaches Object 0, Robot 1 its target; both reach '
         f'{point_text(plan[1][0].end)}, so it is handed on there. Before Robot 1 comes to it, '
-        'Robot 0 goes aside. Robot 1 first brings Object 1 to its target.',
-        'example': map_text(shown, shown.start),
-        'plan': plan_json(plan),
-    }
-
-
-def step_words(task: SpatialTask) -> dict[str, str]:
-    """Those in the request for the first step."""
-    shown, plan = example(task.arm)
+        'Robot 0 goes aside. Robot 1 first brings Object 1 to its target.'
+    )
+    apart = 'Robot 0 reaches Object 0 and Robot 1 reaches Object 1; their ways stay apart.'
     return {
         'rules': _rules(task),
         'form': _FORM,
-        'thoughts': 'Robot 0 reaches Object 0 and Robot 1 reaches Object 1; their ways stay apart.',
-        'example': observation(shown, shown.start),
-        'step': step_json(plan[0]),
+        'thoughts': handed if whole else apart,
+        'example': (map_text if whole else observation)(shown, shown.start),
+        'answer': plan_json(plan) if whole else step_json(plan[0]),
     }
 
 

@@ -32,7 +32,7 @@ from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.model import BoxnetError, State, Step, plan_json, step_json
 from safegen_ros.tasks.boxnet.optimal import solve
 from safegen_ros.tasks.boxnet.planner import NEXT, PlannerOptions, plan_with_model
-from safegen_ros.tasks.boxnet.prompts import full_prompt, step_prompt
+from safegen_ros.tasks.boxnet.prompts import plan_prompt
 from safegen_ros.tasks.boxnet.reader import task_of
 from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.depth import ANALYTIC
@@ -307,17 +307,17 @@ def test_the_worked_example_of_the_prompts_is_right_at_both_depths(arm: str) -> 
     task, plan = example(arm)
     for depth in (ANALYTIC, KINEMATIC):
         assert judge(replace(task, rules=depth), plan).verdict.ok
-    told = full_prompt(task)
+    told = plan_prompt(task, whole=True)
     assert plan_json(plan) in told
     shown = told[told.index('```json\n[') + 8 :].split('```')[0]
     assert read_plan(shown, task.robots, task.form(task.start)).plan == plan
-    assert '<observation>' in step_prompt(task)
-    assert 'Move [' in step_prompt(task)
+    assert '<observation>' in plan_prompt(task, whole=False)
+    assert 'Move [' in plan_prompt(task, whole=False)
 
 
 def test_the_numbers_in_the_rules_are_those_of_the_arms() -> None:
-    assert '0.4 < d < 0.8' in full_prompt(example('ur5e')[0])
-    told = full_prompt(example('mycobot_280')[0])
+    assert '0.4 < d < 0.8' in plan_prompt(example('ur5e')[0], whole=True)
+    told = plan_prompt(example('mycobot_280')[0], whole=True)
     assert '0.16 < d < 0.27' in told
     assert 'between 142 and 182 degrees' in told
 
