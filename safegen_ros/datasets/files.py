@@ -191,18 +191,26 @@ def check_version(file: SchemaReader, found: int, wanted: int) -> None:
     file.need(found == wanted, 'version', found, f'this program makes {wanted}')
 
 
-def read_json(path: Path) -> Any:
-    """What a recipe file holds.
+def read_json(
+    path: Path,
+    fail: Callable[[str], SafegenError] = RecipeError,
+    missing: str = 'name a recipe',
+    wrong: str = 'correct it',
+) -> Any:
+    """What a JSON file holds, by default that of a recipe.
 
-    Raises:
-        RecipeError: it cannot be read, or is not JSON.
+    Args:
+        path: the file.
+        fail: makes the error where it cannot be read, or is not JSON.
+        missing: what to do where it cannot be read.
+        wrong: what to do where it is not JSON.
     """
     try:
         return json.loads(path.read_text(encoding='utf-8'))
     except OSError as error:
-        raise RecipeError(f'{path}: cannot be read: {error.strerror}: name a recipe') from error
+        raise fail(f'{path}: cannot be read: {error.strerror}: {missing}') from error
     except ValueError as error:
-        raise RecipeError(f'{path}: is not JSON: {error}: correct it') from error
+        raise fail(f'{path}: is not JSON: {error}: {wrong}') from error
 
 
 MANIFEST = 'manifest.json'
@@ -238,15 +246,10 @@ def load_manifest(folder: Path) -> Manifest:
         DatasetError: there is none, so the dataset is not whole, or it is unreadable.
     """
     path = folder / MANIFEST
-    try:
-        values: Any = json.loads(path.read_text(encoding='utf-8'))
-        return Manifest(values['recipe'], dict(values['files']), dict(values['folders']))
-    except OSError as error:
-        raise DatasetError(
-            f'{path}: cannot be read: {error.strerror}: the dataset is not whole; build it again'
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise DatasetError(f'{path}: is no manifest: {error}: build the dataset again') from error
+    missing = 'the dataset is not whole; build it again'
+    return read_row(
+        Manifest, read_json(path, DatasetError, missing, 'build the dataset again'), str(path)
+    )
 
 
 def read_statistics(folder: Path) -> dict[str, Any]:
@@ -256,15 +259,12 @@ def read_statistics(folder: Path) -> dict[str, Any]:
         DatasetError: there are none, or they are unreadable.
     """
     path = folder / STATISTICS
-    try:
-        values = json.loads(path.read_text(encoding='utf-8'))
-    except OSError as error:
-        raise DatasetError(
-            f'{path}: cannot be read: {error.strerror}: name the folder of a dataset that is built',
-            ErrorCode.BAD_PDDL,
-        ) from error
-    except ValueError as error:
-        raise DatasetError(f'{path}: is not JSON: {error}: build the dataset again') from error
+    values = read_json(
+        path,
+        lambda message: DatasetError(message, ErrorCode.BAD_PDDL),
+        'name the folder of a dataset that is built',
+        'build the dataset again',
+    )
     if not isinstance(values, dict):
         raise DatasetError(f'{path}: holds no statistics: build the dataset again')
     return values

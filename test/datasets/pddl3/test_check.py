@@ -84,7 +84,7 @@ def test_a_part_is_checked_when_a_part_is_asked_for(copy: Path, small: Path) -> 
         ('README.md', 'README.md: is not what the manifest says'),
         ('pairs/json/test.jsonl', 'test.jsonl: is not what the manifest says'),
         ('test/stray.pddl', 'test: its files are not what the manifest says'),
-        ('manifest.json', 'manifest.json: is no manifest'),
+        ('manifest.json', 'manifest.json: is not JSON'),
     ],
 )
 def test_a_file_that_was_changed_is_found(copy: Path, name: str, message: str) -> None:
