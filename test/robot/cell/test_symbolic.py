@@ -148,7 +148,7 @@ def test_a_world_that_is_not_as_proved_ends_the_execution(
         ('fly hall attic', ErrorCode.UNSUPPORTED_SCENE, 'none of that name'),
         ('go hall cellar', ErrorCode.UNSUPPORTED_SCENE, "'cellar' is not declared"),
         ('go hall', ErrorCode.UNSUPPORTED_SCENE, 'takes 2 arguments'),
-        ('go low attic', ErrorCode.UNSUPPORTED_SCENE, "'low' is a lamp"),
+        ('go low attic', ErrorCode.UNSUPPORTED_SCENE, "'low' is of type lamp"),
     ],
 )
 def test_what_the_domain_does_not_allow_changes_nothing(
