@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Timers, a fair semaphore, and resources that a `with` statement closes."""
+"""Timers, a fair semaphore, a latched stop, and resources that a `with` statement closes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
+
+from safegen_ros.errors import Canceled, ErrorCode
 
 _Self = TypeVar('_Self', bound='Closing')
 
@@ -33,6 +35,33 @@ class Closing(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class LatchedStop:
+    """Base of what any thread may stop; a stop is latched until it is reset.
+
+    Args:
+        name: what messages call it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Ends the motion or step under way, within 10 ms, and latches."""
+        self._stopped.set()
+
+    def reset_stop(self) -> None:
+        """Allows motion and steps again."""
+        self._stopped.clear()
+
+    def _check_ready(self) -> None:
+        """Raises `Canceled` while a stop is latched."""
+        if self._stopped.is_set():
+            raise Canceled(
+                f'{self._name} was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
+            )
 
 
 def boottime() -> float:

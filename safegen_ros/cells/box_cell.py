@@ -3,38 +3,32 @@
 """A cell of many arms that executes proved steps: all arms at once, in MuJoCo, with contact.
 
 A step is proved again before its execution, by the rules of the task and along the whole way of the
-arms. Contacts are watched while it runs. Simulated time passes only while a step runs, in the
-thread that runs it; other threads may read and may call `stop`.
+arms. Contacts are watched while it runs.
 """
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
-from safegen_ros.cells.mjcf import DAMPING, TIMESTEP
+from safegen_ros.cells.mjcf import DAMPING
 from safegen_ros.cells.motion import Errand, MotionPlanner, Way, errand, fault_of
 from safegen_ros.cells.world import CellSample, CollisionWorld
-from safegen_ros.errors import Canceled, ErrorCode, RobotError, SafegenError
+from safegen_ros.errors import ErrorCode, RobotError, SafegenError
+from safegen_ros.robot.arm import ArmSimulation
 from safegen_ros.robot.arms.family import Floats
+from safegen_ros.robot.description.mjcf import TIMESTEP
 from safegen_ros.robot.twin.render import Frame
-from safegen_ros.sync import Closing
+from safegen_ros.robot.twin.twin import STEPS_PER_TICK, TICK
 from safegen_ros.tasks.boxnet.findings import Fault
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Move, State, robot_name
 from safegen_ros.tasks.boxnet.spatial import SpatialTask
 from safegen_ros.tasks.boxnet.spatial.kinematic import KINEMATIC
 from safegen_ros.tasks.boxnet.verifier import take_step
-
-STEPS_PER_TICK = 5
-TICK = STEPS_PER_TICK * TIMESTEP
-TICKS_PER_SAMPLE = 4
-"""Ticks between two samples: 40 ms of simulated time."""
 
 SETTLE = 0.3
 """Time in which arms and boxes come to rest [s]."""
@@ -67,7 +61,7 @@ class ConcurrentStep:
     number: int
 
 
-class BoxCell(Closing):
+class BoxCell(ArmSimulation[CellSample]):
     """The cell of a task, in its first state.
 
     Args:
@@ -85,19 +79,14 @@ class BoxCell(Closing):
         real_time_factor: float = 0.0,
         sample: Callable[[CellSample], None] | None = None,
     ) -> None:
-        if not 0.0 <= real_time_factor < float('inf'):
-            raise RobotError(f'real_time_factor {real_time_factor} must be 0 or positive')
-        self.task, self.sample = task, sample
+        super().__init__('the cell', real_time_factor, sample)
+        self.task = task
         family = task.family
         self.tolerance = family.radius / 5
         """How far off a tip or box may be from where it should be [m]."""
         clearance = family.clearance / 2
         self._planning = MotionPlanner(CollisionWorld(task, clearance), clearance, seed)
         self._world = CollisionWorld(task, 0.0)
-        self._factor = real_time_factor
-        self._lock = threading.RLock()
-        self._stopped = threading.Event()
-        self._closed = False
         self.reset()
 
     def reset(self) -> None:
@@ -140,12 +129,18 @@ class BoxCell(Closing):
         """Whether a stop is latched."""
         return self._stopped.is_set()
 
+    @property
+    def sim_time(self) -> float:
+        """Simulated time since the first state [s]."""
+        with self._lock:
+            return float(self._world.data.time)
+
     def look(self) -> CellSample:
         """Time, joints and boxes, all of the same instant."""
         with self._lock:
             world = self._world
             return CellSample(
-                float(world.data.time),
+                self.sim_time,
                 world.data.qpos[world.joints].copy(),
                 np.array(world.box_places()),
                 tuple(self._held.get(robot) for robot in range(world.robots)),
@@ -194,14 +189,13 @@ class BoxCell(Closing):
             RobotError: something touched what it should not, or the step was prepared from
                 another posture (`STATE_MISMATCH`); the arms hold.
         """
-        self._check_ready()
+        clock = self._clock()
         if prepared.number != self._number:
             raise RobotError(
                 'the step was prepared from another posture of the cell: prepare it again',
                 ErrorCode.STATE_MISMATCH,
             )
         self._number += 1
-        clock = time.monotonic(), float(self._world.data.time)
         for robot, index in prepared.errand.held.items():
             self._hold(robot, index, True)
         self._go(prepared, clock)
@@ -211,10 +205,6 @@ class BoxCell(Closing):
         self._wait(SETTLE, prepared, clock)
         self._expected = prepared.expected
         return self.state
-
-    def stop(self) -> None:
-        """Holds within one tick of 10 ms; latches, from any thread."""
-        self._stopped.set()
 
     def reset_stop(self) -> None:
         """Allows motion again; what arms still carry is put down where it is."""
@@ -232,11 +222,6 @@ class BoxCell(Closing):
             pose = (place[0] / UNIT, place[1] / UNIT, height, 1.0, 0.0, 0.0, 0.0)
             self._world.data.qpos[self._world.box_poses[index]] = pose
             mujoco.mj_forward(self._world.model, self._world.data)
-
-    def close(self) -> None:
-        """Ends the cell; commands raise from now on."""
-        self._closed = True
-        self._stopped.set()
 
     # Inside
 
@@ -272,11 +257,8 @@ class BoxCell(Closing):
         if touch is not None:
             self._fault = fault_of(self.task, touch).reason
             self._stay()
-            raise RobotError(f'contact at {self.look().time:.2f} s: {self._fault}')
-        if self._factor:
-            wall, simulated = clock
-            due = wall + (self.look().time - simulated) / self._factor
-            self._stopped.wait(max(0.0, due - time.monotonic()))
+            raise RobotError(f'contact at {self.sim_time:.2f} s: {self._fault}')
+        self._keep_pace(clock)
 
     def _stay(self) -> None:
         """Makes the measured joints the target, and lets the arms come to rest there."""
@@ -298,15 +280,6 @@ class BoxCell(Closing):
             else:
                 self._held.pop(robot, None)
 
-    def _count(self) -> None:
-        self._ticks += 1
-        if self._ticks % TICKS_PER_SAMPLE == 0:
-            self._publish()
-
-    def _publish(self) -> None:
-        if self.sample is not None:
-            self.sample(self.look())
-
     def _snapped(self, measured: Sequence[Point], expected: Sequence[Point]) -> tuple[Point, ...]:
         near = (self.tolerance * UNIT) ** 2
         return tuple(
@@ -323,17 +296,6 @@ class BoxCell(Closing):
             raise RobotError(
                 f'{robot_name(robot)} is not above the table as between steps: reset the cell',
                 ErrorCode.STATE_MISMATCH,
-            )
-
-    def _check_ready(self) -> None:
-        if self._closed:
-            raise RobotError('the cell is closed: create another')
-        if self._fault:
-            raise RobotError(f'the cell holds after a fault ({self._fault}): reset the stop first')
-        if self._stopped.is_set():
-            raise Canceled(
-                'the cell was stopped and the arms hold: reset the stop to go on',
-                ErrorCode.EXECUTION_CANCELED,
             )
 
 

@@ -17,11 +17,10 @@ import numpy as np
 
 from safegen_ros.robot.arms.family import NEIGHBOURS, ArmFamily
 from safegen_ros.robot.arms.model import Segment
-from safegen_ros.robot.description.mjcf import COLOURS, add, numbers
+from safegen_ros.robot.description.mjcf import COLOURS, TIMESTEP, add, numbers
 from safegen_ros.tasks.boxnet.geometry import UNIT
 from safegen_ros.tasks.boxnet.spatial.model import SpatialMap
 
-TIMESTEP = 0.002
 CAMERA = 'operator'
 TABLE = 'table'
 DAMPING = 0.06

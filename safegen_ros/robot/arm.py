@@ -8,14 +8,19 @@ that a lossy link repeats would be doubled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from numpy.typing import ArrayLike
 
+from safegen_ros.errors import RobotError
 from safegen_ros.robot.arms.model import Joints
 from safegen_ros.robot.pose import Pose
+from safegen_ros.sync import Closing, LatchedStop
 
 #: Two bodies that are meant to touch: block names, or `TOOL` or `TABLE`.
 ContactPair = tuple[str, str]
@@ -127,3 +132,83 @@ class World(Protocol):
 
     def block_poses(self) -> dict[str, Pose]:
         """Measured pose of each block."""
+
+
+_Seen = TypeVar('_Seen')
+
+TICKS_PER_SAMPLE = 4
+"""Ticks of 10 ms of a simulation between two samples: 40 ms of simulated time, 25 per second."""
+
+
+class ArmSimulation(LatchedStop, Closing, Generic[_Seen]):
+    """Base of the twin of an arm and of the cell of many: their pace, samples and stop.
+
+    Simulated time passes only while a command runs, in the thread that gave it. Other threads may
+    read and may call `stop`.
+
+    Args:
+        name: what messages call it.
+        real_time_factor: simulated seconds per second at most; 0 means as fast as possible.
+        sample: called every 40 ms of simulated time, in the thread of the running command.
+
+    Raises:
+        RobotError: the factor is negative or not finite.
+    """
+
+    def __init__(
+        self, name: str, real_time_factor: float, sample: Callable[[_Seen], None] | None
+    ) -> None:
+        if not 0.0 <= real_time_factor < float('inf'):
+            raise RobotError(f'real_time_factor {real_time_factor} must be 0 or positive')
+        super().__init__(name)
+        self.sample = sample
+        self._factor = real_time_factor
+        self._lock = threading.RLock()
+        self._fault = ''
+        self._closed = False
+        self._ticks = 0
+
+    @property
+    @abstractmethod
+    def sim_time(self) -> float:
+        """Simulated time since the last reset [s]."""
+
+    @abstractmethod
+    def look(self) -> _Seen:
+        """A sample of this instant."""
+
+    def close(self) -> None:
+        """Ends the simulation; commands raise from now on."""
+        self._closed = True
+        self._stopped.set()
+
+    def _clock(self) -> tuple[float, float]:
+        """Checks that arms may move; returns wall and simulated time of the command's start."""
+        self._check_ready()
+        return time.monotonic(), self.sim_time
+
+    def _keep_pace(self, clock: tuple[float, float]) -> None:
+        """Waits until the tick is due that has just been simulated."""
+        if self._factor:
+            wall, simulated = clock
+            due = wall + (self.sim_time - simulated) / self._factor
+            self._stopped.wait(max(0.0, due - time.monotonic()))
+
+    def _count(self) -> None:
+        """Counts a tick, and gives a sample where one is due."""
+        self._ticks += 1
+        if self._ticks % TICKS_PER_SAMPLE == 0:
+            self._publish()
+
+    def _publish(self) -> None:
+        if self.sample is not None:
+            self.sample(self.look())
+
+    def _check_ready(self) -> None:
+        if self._closed:
+            raise RobotError(f'{self._name} is closed: create another')
+        if self._fault:
+            raise RobotError(
+                f'{self._name} holds after a fault ({self._fault}): reset the stop first'
+            )
+        super()._check_ready()

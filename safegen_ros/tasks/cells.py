@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from safegen_ros.errors import Canceled, ErrorCode, SafegenError
+from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import State
 from safegen_ros.robot.cell.execution import Cell, ConcurrentStep
+from safegen_ros.sync import LatchedStop
 
 if TYPE_CHECKING:  # it needs numpy, which no proof does
     from safegen_ros.robot.pose import Pose
@@ -162,12 +162,12 @@ class OneRobot(MultiRobotCell):
         self.cell.reset_stop()
 
 
-class PacedCell(MultiRobotCell):
+class PacedCell(LatchedStop, MultiRobotCell):
     """A cell in which nothing moves: a step takes its time, and shows at the end of it."""
 
     def __init__(self, setup: CellSetup) -> None:
+        super().__init__('the cell')
         self._setup = setup
-        self._stopped = threading.Event()
         self._time = 0.0
 
     def take(self, step: ConcurrentStep) -> None:
@@ -190,22 +190,8 @@ class PacedCell(MultiRobotCell):
     def _effect(self, step: ConcurrentStep) -> Callable[[], None]:
         """What a step does to the world; raises `RobotError` where it cannot be done."""
 
-    def stop(self) -> None:
-        """Ends the step under way, from any thread, and latches."""
-        self._stopped.set()
-
-    def reset_stop(self) -> None:
-        """Allows steps again."""
-        self._stopped.clear()
-
     def _show(self) -> None:
         self._setup.facts(self._time, self.observe(), ())
-
-    def _check_ready(self) -> None:
-        if self._stopped.is_set():
-            raise Canceled(
-                'the cell was stopped: reset the stop to go on', ErrorCode.EXECUTION_CANCELED
-            )
 
 
 def poses_in(cell: MultiRobotCell | None, arm: Posed | None) -> Mapping[str, Pose]:

@@ -9,17 +9,17 @@ What it cannot show is whether a robot would have done what the domain says.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.deciding import refuse_timed
 from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.pddl.moments import END, LITERALS, START, PlanMoment
 from safegen_ros.pddl.plan import Step
+from safegen_ros.sync import LatchedStop
 from safegen_ros.verify.timed_actions import TimedActions
 
 
@@ -35,7 +35,7 @@ class SymbolicSample:
     state: State
 
 
-class SymbolicCell:
+class SymbolicCell(LatchedStop):
     """The atoms of one task, which actions change by the semantics of its domain.
 
     Args:
@@ -56,6 +56,7 @@ class SymbolicCell:
         sample: Callable[[SymbolicSample], None] = lambda sample: None,
         disturb: Callable[[Step, State], State] = lambda step, state: state,
     ) -> None:
+        super().__init__('the symbolic cell')
         self._problem = problem
         self._step_s = step_seconds
         self._factor = real_time_factor
@@ -66,7 +67,6 @@ class SymbolicCell:
         self._timed = timed
         self._table = AtomTable(problem, fold_static=False)
         self._grounder = Grounder(problem, self._table)
-        self._stopped = threading.Event()
         self._time = self._origin = 0.0
         self._running: list[Step] = []
         self._state = problem.init
@@ -182,14 +182,6 @@ class SymbolicCell:
         """The atoms that are true."""
         return self._state
 
-    def stop(self) -> None:
-        """Ends the action under way, from any thread, and latches."""
-        self._stopped.set()
-
-    def reset_stop(self) -> None:
-        """Allows actions again."""
-        self._stopped.clear()
-
     def _become(self, state: State) -> None:
         self._state = state
         self._sample(SymbolicSample(self._time, state))
@@ -204,10 +196,3 @@ class SymbolicCell:
         raise RobotError(
             f'{step} is not an action of this task: {reason}', ErrorCode.UNSUPPORTED_SCENE
         )
-
-    def _check_ready(self) -> None:
-        if self._stopped.is_set():
-            raise Canceled(
-                'the symbolic cell was stopped: reset the stop to go on',
-                ErrorCode.EXECUTION_CANCELED,
-            )

@@ -1,15 +1,9 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The MuJoCo twin: the arm, its tool and free blocks with real contact, behind `Arm`.
-
-Simulated time passes only while a command runs, in the thread that gave it. Other threads may read
-and may call `stop`.
-"""
+"""The MuJoCo twin: the arm, its tool and free blocks with real contact, behind `Arm`."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -17,8 +11,8 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.robot.arm import TABLE, TOOL, Arm, ContactPair, Sample
+from safegen_ros.errors import RobotError
+from safegen_ros.robot.arm import TABLE, TOOL, Arm, ArmSimulation, ContactPair, Sample
 from safegen_ros.robot.arms.model import JOINT_NAMES, Joints, check_speed
 from safegen_ros.robot.arms.mycobot_280 import FINGER_JOINTS, MAX_OPENING, STROKE
 from safegen_ros.robot.description.mjcf import (
@@ -34,7 +28,6 @@ from safegen_ros.robot.description.mjcf import (
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import GRIPPER, Scene
 from safegen_ros.robot.twin.contacts import Collision, CollisionError, Contact, ContactRules
-from safegen_ros.sync import Closing
 
 
 class TwinTool(Protocol):
@@ -98,8 +91,6 @@ class _Fingers:
 #: Physics steps between two looks at stop, contacts and set-points; 10 ms of simulated time.
 STEPS_PER_TICK = 5
 TICK = STEPS_PER_TICK * TIMESTEP
-#: Ticks between two samples; 40 ms of simulated time, 25 per second.
-TICKS_PER_SAMPLE = 4
 
 #: Arrived when every joint is this near [rad] and this slow [rad/s], judged from the measurement.
 #: The angle leaves room for the press of a pick, which holds the joints 0.2 to 0.4 deg short.
@@ -111,7 +102,7 @@ ARRIVAL_TIMEOUT = 2.0
 SETTLE = 0.2
 
 
-class MujocoTwin(Closing, Arm):
+class MujocoTwin(ArmSimulation[Sample], Arm):
     """The simulated arm of a scene with its tool, and blocks.
 
     Args:
@@ -127,15 +118,8 @@ class MujocoTwin(Closing, Arm):
         real_time_factor: float = 0.0,
         sample: Callable[[Sample], None] | None = None,
     ) -> None:
-        if not 0.0 <= real_time_factor < float('inf'):
-            raise RobotError(f'real_time_factor {real_time_factor} must be 0 or positive')
+        super().__init__('the arm', real_time_factor, sample)
         self.scene = scene
-        self.sample = sample
-        self._factor = real_time_factor
-        self._lock = threading.RLock()
-        self._stopped = threading.Event()
-        self._fault: str | None = None
-        self._closed = False
         self.reset(blocks or {})
 
     def expect(self, blocks: Mapping[str, Pose]) -> dict[str, Pose]:
@@ -269,13 +253,9 @@ class MujocoTwin(Closing, Arm):
             mujoco.mj_forward(self._model, self._data)
             self._rules.begin(self._data, pairs)
 
-    def stop(self) -> None:
-        """Holds within one tick of 10 ms; see `Arm.stop`."""
-        self._stopped.set()
-
     def reset_stop(self) -> None:
         """Allows motion again after a stop or a fault."""
-        self._fault = None
+        self._fault = ''
         self._stopped.clear()
 
     def rearm(self) -> None:
@@ -289,17 +269,7 @@ class MujocoTwin(Closing, Arm):
             self._data.qpos[address : address + 7] = (*pose.position, w, x, y, z)
             mujoco.mj_forward(self._model, self._data)
 
-    def close(self) -> None:
-        """Ends the twin; commands raise from now on."""
-        self._closed = True
-        self._stopped.set()
-
     # Time
-
-    def _clock(self) -> tuple[float, float]:
-        """Checks that the arm may move; returns wall and simulated time of the command's start."""
-        self._check_ready()
-        return time.monotonic(), self.sim_time
 
     def _tick(self, clock: tuple[float, float]) -> None:
         """Advances by one tick under the current set-point; stops or fails when it must."""
@@ -313,10 +283,7 @@ class MujocoTwin(Closing, Arm):
         self._count()
         if collision is not None:
             self._fail(f'collision at {self.sim_time:.2f} s: {collision}', collision)
-        if self._factor:
-            wall, simulated = clock
-            due = wall + (self.sim_time - simulated) / self._factor
-            self._stopped.wait(max(0.0, due - time.monotonic()))
+        self._keep_pace(clock)
 
     def _hold(self) -> None:
         """Makes the measured position the target and lets the arm come to rest there."""
@@ -328,27 +295,7 @@ class MujocoTwin(Closing, Arm):
                 mujoco.mj_step(self._model, self._data, STEPS_PER_TICK)
             self._count()
 
-    def _count(self) -> None:
-        self._ticks += 1
-        if self._ticks % TICKS_PER_SAMPLE == 0:
-            self._publish()
-
-    def _publish(self) -> None:
-        if self.sample is not None:
-            self.sample(self.look())
-
     # Faults
-
-    def _check_ready(self) -> None:
-        if self._closed:
-            raise RobotError('the twin is closed: create another')
-        if self._fault is not None:
-            raise RobotError(f'the arm holds after a fault ({self._fault}): reset it first')
-        if self._stopped.is_set():
-            raise Canceled(
-                'the arm was stopped and holds its position: reset the stop to go on',
-                ErrorCode.EXECUTION_CANCELED,
-            )
 
     def _fail(self, what: str, collision: Collision | None = None) -> None:
         self._hold()
