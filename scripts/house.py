@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(557, 400),
-    'source lines': Limit(114_290, 76_000),
+    'source lines': Limit(114_317, 76_000),
     'test files': Limit(268),
-    'test lines': Limit(59_981, 42_000),
+    'test lines': Limit(60_004, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

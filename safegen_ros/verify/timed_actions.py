@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, or_
 
 from safegen_ros.pddl.bits import AtomTable, WatchingClosure, no_tick
 from safegen_ros.pddl.expressions import bound, bound_atom
@@ -91,7 +91,7 @@ class TimedActions:
         self._parts = replace(problem, domain=domain)
         self.table = AtomTable(self._parts, fold_static=fold_static, ranking=ranking, tick=tick)
         self._derived = domain.derived_predicates()
-        self._support = self.table.closure.support if self.table.closure is not None else 0
+        self._needs: dict[Atom, tuple[int, set[Atom]]] = {}  # what derived atoms come from
         kept = [each for action in domain.durative.values() for each in action.remembered]
         if watched := [each for moment, each in kept if moment is Moment.OVER_ALL]:
             self.table.closure = WatchingClosure(self.table, watched)
@@ -334,17 +334,44 @@ class TimedActions:
     def _mentioned(
         self, formula: Formula, binding: Mapping[str, str], kinds: Mapping[str, str]
     ) -> int:
-        objects, found = self.table.objects, 0
+        """The atoms in a formula, and those that its derived atoms may be derived from."""
+        found, waiting = self._direct(formula, binding, kinds)
+        seen = set(waiting)
+        while waiting:
+            atom = waiting.pop()
+            if atom not in self._needs:
+                rules = (r for r in self.problem.domain.derived if r.predicate == atom[0])
+                each = [
+                    self._direct(
+                        r.body, dict(zip((n for n, _ in r.variables), atom[1:], strict=True)), {}
+                    )
+                    for r in rules
+                ]
+                self._needs[atom] = (
+                    reduce(or_, (bits for bits, _ in each), 0), set().union(*(d for _, d in each)),
+                )  # fmt: skip
+            bits, more = self._needs[atom]
+            found |= bits
+            waiting |= more - seen
+            seen |= more
+        return found
+
+    def _direct(
+        self, formula: Formula, binding: Mapping[str, str], kinds: Mapping[str, str]
+    ) -> tuple[int, set[Atom]]:
+        """The atoms in a formula that are not derived, and those that are."""
+        objects, found, derived = self.table.objects, 0, set[Atom]()
         if not all(objects[kind] for kind in kinds.values()):
-            return 0
+            return 0, derived
         for leaf, inner in leaves(formula, objects, kinds):
             if isinstance(leaf, Comparison):
                 continue
+            atoms = instances(leaf, inner, binding, objects)
             if leaf.predicate in self._derived:
-                found |= self._support  # any atom that it may be derived from
+                derived.update(atoms)
             else:
-                found |= self.table.mask(instances(leaf, inner, binding, objects))
-        return found
+                found |= self.table.mask(atoms)
+        return found, derived
 
 
 def _result(evaluate: Evaluate, values: Values) -> Number | None:

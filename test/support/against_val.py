@@ -73,7 +73,7 @@ def _over_steps(problem: Problem, plan: Plan, ours: Verdict) -> str:
 
 def _as_val(problem: Problem) -> TemporalProof:
     """As VAL, which lets be changed at the same moment what an effect that does not happen asks
-    for, and a number that both change of which one reads it.
+    for, and a number that one of both reads and changes.
     """
     proof = TemporalProof(problem)
     actions = proof.actions
@@ -91,8 +91,12 @@ def _as_val(problem: Problem) -> TemporalProof:
     touch = actions._touch
 
     def touched(action: GroundAction) -> Touched:
+        actions.schema = whole  # type: ignore[method-assign]
+        read = touch(action).read
+        actions.schema = schema  # type: ignore[method-assign]
         found = touch(action)
-        return replace(found, read=found.read - found.added - found.assigned)
+        own = read & (found.added | found.assigned)
+        return Touched(found.read - own, found.added - own, found.assigned - own)
 
     actions.schema = schema  # type: ignore[method-assign]
     actions._touch = touched  # type: ignore[method-assign]

@@ -331,6 +331,25 @@ def test_steps_that_follow_each_other_are_proved_as_others_are(
                 assert other.verify(text) == found
 
 
+@pytest.mark.parametrize(('place', 'ok'), [('a', False), ('b', False), ('c', True)])
+def test_happenings_interfere_over_what_a_derived_atom_comes_from(place: str, ok: bool) -> None:
+    domain = read_domain("""(define (domain d) (:requirements :durative-actions :derived-predicates)
+      (:constants a b c) (:predicates (lit ?x) (next ?x ?y) (near ?x) (dark) (done))
+      (:derived (near ?x) (or (lit ?x) (and (next ?x b) (near b))))
+      (:derived (dark) (not (lit c)))
+      (:durative-action go :parameters () :duration (= ?duration 2) :condition (at end (near a))
+        :effect (at end (done)))
+      (:action light :parameters (?x) :effect (lit ?x)))""")
+    text = '(define (problem p) (:domain d) (:init (next a b) (lit b)) (:goal (done)))'
+    problem, plan = (
+        read_problem(text, domain),
+        parse_plan(f'0: (go) [2] 2: (light {place}) [0]', timed=True),
+    )
+    ours = verify(problem, plan)
+    assert (ours.ok, 'interfere' in ours.reason) == (ok, not ok)
+    assert difference(problem, plan, ours) == ''
+
+
 @pytest.mark.nightly
 def test_happenings_of_wide_quantifiers_are_compared_atom_by_atom() -> None:
     """Trying the hundred million ways to bind them did not end."""
