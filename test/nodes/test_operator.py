@@ -136,7 +136,7 @@ def test_on_a_machine_without_nodes_the_verbs_answer_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safegen: CommandLine
 ) -> None:
     """A socket at a port of the domain, or a network that may have nodes, makes them look."""
-    monkeypatch.setenv('ROS_DOMAIN_ID', '101')  # the last one that test runs take
+    monkeypatch.setenv('ROS_DOMAIN_ID', '100')  # which no test run takes
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
     for module in ('cli.approval', 'client', 'cli.stack_status'):
         monkeypatch.setattr(f'safegen_ros.{module}.Client', None)
@@ -146,11 +146,11 @@ def test_on_a_machine_without_nodes_the_verbs_answer_at_once(
     assert "start it with 'safegen up sim'" in safegen('approve')[2]
     assert "start it with 'safegen up sim'" in safegen('run', 'examples/tower_order.pddl')[2]
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
-    assert not nobody_listens(101)
+    assert not nobody_listens(100)
     monkeypatch.undo()
     with socket.socket(type=socket.SOCK_DGRAM) as taken:
-        taken.bind(('127.0.0.1', 7400 + 250 * 101 + 10))
-        assert not nobody_listens(101)
+        taken.bind(('127.0.0.1', 7400 + 250 * 100 + 10))
+        assert not nobody_listens(100)
 
 
 def test_a_stop_that_another_process_answers_reaches_the_executor(
