@@ -166,3 +166,9 @@ def joined(parts: Sequence[str], separator: str) -> str:
     few = [p if len(p) <= LONGEST else p[:LONGEST] + '...' for p in parts[:_MOST]]
     more = [f'{len(parts) - _MOST} more'] if len(parts) > _MOST else []
     return separator.join(few + more)
+
+
+def step_name(steps: Sequence[object], index: int) -> str:
+    """A step with its number, for messages."""
+    text = str(steps[index])
+    return f'step {index + 1} {text if len(text) <= LONGEST else text[:LONGEST] + "..."}'

@@ -25,10 +25,9 @@ from safegen_ros.cli.failures import ExitStatus, print_error, takes_options
 from safegen_ros.cli.operate import Namespace, require_set_up
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
-from safegen_ros.cli.verify import plan_text, without_domain
 from safegen_ros.errors import BringupError
 from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
-from safegen_ros.goals.files import DomainFile, ReadAs
+from safegen_ros.goals.files import DomainFile, ReadAs, plan_text, without_domain
 from safegen_ros.planning.levels import FEEDBACK, LEVELS
 from safegen_ros.terminal import Console
 

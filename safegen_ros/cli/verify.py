@@ -25,19 +25,23 @@ from safegen_ros.cli.failures import (
 )
 from safegen_ros.cli.verdicts import ranking_values, show_verdict, verdict_values
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
-from safegen_ros.goals.files import DomainFile, ReadAs, read_task, read_text
+from safegen_ros.goals.files import (
+    STDIN,
+    DomainFile,
+    ReadAs,
+    plan_text,
+    read_task,
+    without_domain,
+)
 from safegen_ros.pddl.diagnostics import excerpt
 from safegen_ros.pddl.extract import Extraction, extract_plan
 from safegen_ros.pddl.model import Number, Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.pddl.text_files import pddl_kind, read_stream
 from safegen_ros.pddl.writer import value_text
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.terminal import Console
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.cost import Ranking, rank
-
-STDIN = '-'
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,33 +274,3 @@ def verify(
             _print_json(name, found, error_values(error))
 
     raise typer.Exit(guarded(whole, partial(failed, plans), verbose))
-
-
-def without_domain(names: list[str], domain: Path | None) -> tuple[Path | None, list[str]]:
-    """The domain, and the names without it where the first two are domain and problem, as for VAL.
-
-    They may be in either order. `-` for the built-in domain is what `safegen validate` took.
-    """
-    if domain is None and len(names) > 1:
-        kinds = [''.join(map(pddl_kind, _texts(name))) for name in names[:2]]
-        if names[0] == STDIN or 'domain' in kinds or kinds[1] == 'problem':
-            return None if names[0] == STDIN else Path(names[0]), names[1:]
-    return domain, names
-
-
-def _texts(name: str) -> list[str]:
-    try:
-        return [read_text(Path(name), 'file')] if Path(name).is_file() else []
-    except SafegenError:
-        return []  # if it is read as such, the error is reported
-
-
-def plan_text(name: str) -> str:
-    """The text of a plan file, or of standard input.
-
-    Raises:
-        SafegenError: it cannot be read.
-    """
-    if name == STDIN:
-        return read_stream(sys.stdin.buffer, '<stdin>', 'plan')
-    return read_text(Path(name), 'plan')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.paths import DataNotFoundError, data_path
 from safegen_ros.pddl.diagnostics import with_excerpts
 from safegen_ros.pddl.plan import parse_plan
-from safegen_ros.pddl.text_files import pddl_kind, read_text
+from safegen_ros.pddl.text_files import pddl_kind, read_stream, read_text
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files
 from safegen_ros.tasks.table import WORLDS, check_format
@@ -25,10 +26,15 @@ __all__ = [
     'ReadAs',
     'find_problem',
     'in_order',
+    'plan_text',
     'read_action_task',
     'read_task',
     'read_text',
+    'without_domain',
 ]
+
+STDIN = '-'
+"""The name of standard input."""
 
 TEST_PROBLEMS = 'data/safegen-bench/test'
 """Where the test problems of the benchmark are, each under its id."""
@@ -169,3 +175,33 @@ def _is_plan(path: Path) -> bool:
 def _kind(path: Path) -> str:
     """What a PDDL file holds; empty for a pipe, which can be read once only."""
     return pddl_kind(read_text(path, 'file')) if path.is_file() else ''
+
+
+def without_domain(names: list[str], domain: Path | None) -> tuple[Path | None, list[str]]:
+    """The domain, and the names without it where the first two are domain and problem, as for VAL.
+
+    They may be in either order. `-` for the built-in domain is what `safegen validate` took.
+    """
+    if domain is None and len(names) > 1:
+        kinds = [''.join(map(pddl_kind, _texts(name))) for name in names[:2]]
+        if names[0] == STDIN or 'domain' in kinds or kinds[1] == 'problem':
+            return None if names[0] == STDIN else Path(names[0]), names[1:]
+    return domain, names
+
+
+def _texts(name: str) -> list[str]:
+    try:
+        return [read_text(Path(name), 'file')] if Path(name).is_file() else []
+    except SafegenError:
+        return []  # if it is read as such, the error is reported
+
+
+def plan_text(name: str) -> str:
+    """The text of a plan file, or of standard input.
+
+    Raises:
+        SafegenError: it cannot be read.
+    """
+    if name == STDIN:
+        return read_stream(sys.stdin.buffer, '<stdin>', 'plan')
+    return read_text(Path(name), 'plan')

@@ -15,7 +15,7 @@ from safegen_ros.pddl.facts import exact
 from safegen_ros.pddl.ground import GroundAction
 from safegen_ros.pddl.plan import Plan, Step
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.verdict import LONGEST, joined
+from safegen_ros.verdict import joined, step_name
 from safegen_ros.verify.clocked import Clocked
 from safegen_ros.verify.timed_actions import EPSILON, EXACT, changes, seconds_text
 from safegen_ros.verify.timed_places import PlanEntry, TimedPlace, TimedPlaces
@@ -102,7 +102,7 @@ class TimedWalk:
         for index, (_, duration) in enumerate(plan.times):
             if written and not duration and plan.steps[index].action in durative:
                 reason = 'has no duration: write it behind the step, [5.000]'
-                raise CannotFollow(index, f'{step_name(plan, index)} {reason}')
+                raise CannotFollow(index, f'{step_name(plan.steps, index)} {reason}')
             self._entries += self._happenings(index)
         self._entries.sort(key=itemgetter(0))  # those of one moment stay in the order of the steps
         if self.clocks:
@@ -118,10 +118,11 @@ class TimedWalk:
             if step.action not in durative or not durative[step.action].remembered:
                 continue
             if start < last.get(step, start):
+                name = step_name(self.plan.steps, index)
                 raise CannotFollow(
                     index,
-                    f'{step_name(self.plan, index)} starts before the same step has ended, and an '
-                    'effect at its end depends on its start: let one end before the other starts',
+                    f'{name} starts before the same step has ended, and an effect at its end '
+                    'depends on its start: let one end before the other starts',
                 )
             last[step] = EXACT.add(start, EXACT.add(duration, EPSILON))
 
@@ -230,7 +231,7 @@ class TimedWalk:
         for start, index, happening in (each for together in made for each in together):
             during, end = happening.during, EXACT.add(start, happening.duration)
             if during is not None and end > last and not during.applicable(state):
-                until = f'{step_name(self.plan, index)} lasts until {seconds_text(end)} s'
+                until = f'{step_name(self.plan.steps, index)} lasts until {seconds_text(end)} s'
                 self._refuse(during, index, f'{until} and needs all the time')
         raise AssertionError('a place that does not hold has a step to blame')
 
@@ -252,7 +253,7 @@ class TimedWalk:
             if value is None:
                 reason = 'its duration has no value, since a function in it has none in :init'
                 raise CannotFollow(
-                    index, f'{step_name(self.plan, index)}: {reason} or it divides by 0'
+                    index, f'{step_name(self.plan.steps, index)}: {reason} or it divides by 0'
                 )
             low = operator != '<=' and given < value - _EPSILON
             if low or (operator != '>=' and given > value + _EPSILON):
@@ -260,7 +261,7 @@ class TimedWalk:
                 limit = f'{most}{seconds_text(value)}'
                 break
         if limit:
-            name, took = step_name(self.plan, index), seconds_text(given)
+            name, took = step_name(self.plan.steps, index), seconds_text(given)
             raise CannotFollow(index, f'{name} takes {took} s, and its duration must be {limit} s')
 
     def _check_apart(self, together: list[PlanEntry]) -> None:
@@ -316,7 +317,7 @@ class TimedWalk:
         """A happening in words, `the start of step 1 (move a b)`."""
         if entry[1] < 0:
             return f'the timed literals of {seconds_text(entry[0])} s'
-        return entry[2].which + step_name(self.plan, entry[1])
+        return entry[2].which + step_name(self.plan.steps, entry[1])
 
     def moment(self, state: int | None = None) -> str:
         """Names a state by its number; by default the present one."""
@@ -328,9 +329,3 @@ class TimedWalk:
         if len(together) > 1:
             names = joined(list(map(self._told, together)), ' and ')
         return f'from {seconds_text(together[0][0])} s on, after {names}'
-
-
-def step_name(plan: Plan, index: int) -> str:
-    """A step with its number, for messages."""
-    text = str(plan.steps[index])
-    return f'step {index + 1} {text if len(text) <= LONGEST else text[:LONGEST] + "..."}'

@@ -20,11 +20,10 @@ from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
-from safegen_ros.verdict import BrokenConstraint, Category, Verdict, joined
+from safegen_ros.verdict import BrokenConstraint, Category, Verdict, joined, step_name
 from safegen_ros.verify.cost import broken_wishes, has_wishes, told_wishes
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 from safegen_ros.verify.temporal import TemporalProof
-from safegen_ros.verify.timed_walk import step_name
 
 _MOST_MOVES = 4096  # that a validator remembers
 _MOST_VALUES = 50_000  # tuples of numbers; some tens of megabytes
@@ -75,7 +74,7 @@ class _Reached:
         """Names the moment, for messages."""
         if self.index == 0:
             return 'in the initial state'
-        return f'after {step_name(self.plan, self.index - 1)}'
+        return f'after {step_name(self.plan.steps, self.index - 1)}'
 
     def culprit(self) -> int:
         """Index of the step that led here; in the initial state, of the first one if any."""
@@ -208,7 +207,7 @@ class Validator:
             except KeyError:
                 return self._unknown_action(plan, index, plan.steps[index])
             except ValueError as error:
-                reason = f'{step_name(plan, index)} is not an action of this problem: {error}'
+                reason = f'{step_name(plan.steps, index)} is not an action of this problem: {error}'
                 return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
         return None
 
@@ -217,7 +216,7 @@ class Validator:
             self._actions = names_text(self.problem.domain.actions)
         close = suggestion(step.action, self.problem.domain.actions)
         what = f'{step.action[:40]!r} is not an action ({close}actions: {self._actions})'
-        reason = f'{step_name(plan, index)}: {what}'
+        reason = f'{step_name(plan.steps, index)}: {what}'
         return Verdict(Category.FORMAT_ERROR, reason, index, len(plan))
 
     def _goal_fraction(self, place: _Place) -> float:
@@ -270,7 +269,7 @@ class Validator:
         reason = f'{lacks if missing else "does not apply"} {at.before()}'
         return Verdict(
             Category.PRECONDITION_VIOLATION,
-            _with_numbers(f'{step_name(at.plan, at.index)} {reason}', numbers),
+            _with_numbers(f'{step_name(at.plan.steps, at.index)} {reason}', numbers),
             at.index,
             len(at.plan),
             self._goal_fraction(at.place),
