@@ -13,6 +13,7 @@ root=$(realpath -m "${1:-/var/tmp/safegen_root}")
 suite=$(sed -n 's/^FROM debian:\([a-z]*\).*/\1/p' Dockerfile)
 debootstrap --variant=minbase "$suite" "$root"
 mount --rbind /dev "$root/dev"
+mount --make-rslave "$root/dev" # else its end would unmount /dev/pts of this machine
 mount -t proc proc "$root/proc"
 trap 'kill $(cat "$root/up.pid" 2>/dev/null) 2>/dev/null; umount -R -l "$root/dev" "$root/proc"' EXIT
 # How this machine reaches the package indexes is its own affair, as a build argument would be.
