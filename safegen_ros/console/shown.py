@@ -343,7 +343,7 @@ def _links(snapshot: Snapshot) -> list[tuple[str, str, bool]]:
     rows = [
         ('stop', told, False),
         ('last sample of the arm', _age(look.heard or None), False),
-        ('last heartbeat', _age(snapshot.beat), False),
+        ('last heartbeat of a sender', _age(snapshot.beat), False),
     ]
     if snapshot.others:
         rows.append(('goals beside the one shown', str(snapshot.others), False))
