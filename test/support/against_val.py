@@ -118,7 +118,7 @@ def _over_time(problem: Problem, plan: Plan, ours: Verdict) -> str:
             and ('signal' in opinion.verdict.reason)
         ):
             return ''  # a derived atom is missing over all
-        stopped = opinion.output.rstrip().endswith('Failed plans:\n plan')
+        stopped = not ours.ok and opinion.output.rstrip().endswith('Failed plans:\n plan')
         return (
             ''
             if stopped or any(map(opinion.output.__contains__, refused))
