@@ -48,7 +48,7 @@ LIMITS = {
     'source files': Limit(557, 400),
     'source lines': Limit(114_297, 76_000),
     'test files': Limit(268),
-    'test lines': Limit(60_003, 42_000),
+    'test lines': Limit(60_015, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

@@ -30,7 +30,7 @@ from safegen_ros.verify import val, val_question
 from safegen_ros.verify.cost import rank
 from safegen_ros.verify.second_opinion import agree
 from safegen_ros.verify.temporal import TemporalProof
-from safegen_ros.verify.timed_actions import Touched
+from safegen_ros.verify.timed_actions import TimedActions, Touched
 from safegen_ros.verify.val_faults import unanswerable
 from support import strategies, temporal
 
@@ -118,7 +118,8 @@ def _over_time(problem: Problem, plan: Plan, ours: Verdict) -> str:
             and ('signal' in opinion.verdict.reason)
         ):
             return ''  # a derived atom is missing over all
-        stopped = not ours.ok and opinion.output.rstrip().endswith('Failed plans:\n plan')
+        stopped = opinion.output.rstrip().endswith('Failed plans:\n plan')
+        stopped = stopped and (not ours.ok or _changes_its_condition(problem, plan))
         return (
             ''
             if stopped or any(map(opinion.output.__contains__, refused))
@@ -133,6 +134,17 @@ def _over_time(problem: Problem, plan: Plan, ours: Verdict) -> str:
     if late and theirs in (Category.GOAL_NOT_SATISFIED, Category.PRECONDITION_VIOLATION):
         return ''
     return f'{theirs.name} {opinion.output}'
+
+
+def _changes_its_condition(problem: Problem, plan: Plan) -> bool:
+    """Whether an action changes its own condition beside another happening, where VAL stops."""
+    actions = TimedActions(problem)
+    for _, together in actions.moments(actions.timed(plan)):
+        for each in together if len(together) > 1 else ():
+            effects = ((each.add, each.delete), *(more for _, *more in each.conditional))
+            if any(actions.reads(each) & (more | less) for more, less in effects):
+                return True
+    return False
 
 
 def _counted_otherwise(problem: Problem, plan: Plan, ours: Verdict) -> str:
