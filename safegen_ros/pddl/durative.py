@@ -171,6 +171,12 @@ def _conditions(scope: Scope, parent: Group, index: int) -> Conditions:
         variables = read_variables(scope, group, 1)
         inner = _conditions(scope.bind(variables), group, 2)
         return tuple((moment, Forall(variables, formula)) for moment, formula in inner)
+    if group.head == 'preference':
+        raise reader.unsupported(
+            group,
+            'a preference in the condition of a durative action',
+            'wish for it in :goal or :constraints',
+        )
     moment = _moment(group)
     if moment is None:
         raise _without_moment(reader, group, 'condition')

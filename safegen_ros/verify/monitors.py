@@ -91,7 +91,8 @@ class ConstraintMonitor:
     def explain(self) -> str:
         """Why the constraint is not satisfied, for a model or a person."""
         arguments = [formula_text(a) for a in self.constraint.arguments]
-        return REASON[self.constraint.operator].format(*arguments, *self.constraint.times)
+        times = self.constraint.exact or self.constraint.times
+        return REASON[self.constraint.operator].format(*arguments, *times)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class TimedWalk:
         self._entries = places.literals.copy()
         for index, (_, duration) in enumerate(plan.times):
             if written and not duration and plan.steps[index].action in durative:
-                reason = 'has no duration: write it behind the step, [5.000]'
+                reason = 'has no duration above 0: write it behind the step, [5.000]'
                 raise CannotFollow(index, f'{step_name(plan.steps, index)} {reason}')
             self._entries += self._happenings(index)
         self._entries.sort(key=itemgetter(0))  # those of one moment stay in the order of the steps

@@ -148,6 +148,8 @@ def test_an_effect_may_depend_on_the_duration() -> None:
         (_domain(condition='(over all (>= (distance ?a ?b) 3))',
                  effect=f'(and {"(at start (decrease (distance ?a ?b) 2)) " * 100})'),
          'an action of which start and end nest deeper than 100 lists together'),
+        (_domain(condition='(preference p (at start (at ?r ?a)))'),
+         'a preference in the condition of a durative action'),
         (_domain(condition=f'(at end (or {"(busy ?r) " * 600}))',
                  effect=f'(at start (and {"(busy ?r) " * 600}))'),
          'an action of which start and end are too large together'),
