@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(557, 400),
-    'source lines': Limit(114_297, 76_000),
-    'test files': Limit(268),
-    'test lines': Limit(60_015, 42_000),
+    'source files': Limit(558, 400),
+    'source lines': Limit(114_460, 76_000),
+    'test files': Limit(269),
+    'test lines': Limit(60_167, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

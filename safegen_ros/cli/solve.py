@@ -19,8 +19,6 @@ from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.verdict import BrokenWish
 from safegen_ros.verify.cost import Ranking, rank
 
-_NOT_SOUGHT = 'the search does not look at preferences'
-
 SOLVED, UNSOLVABLE, LIMIT, ERROR = 'solved', 'unsolvable', 'limit', 'error'
 """The values of `status` in the JSON form."""
 
@@ -93,7 +91,7 @@ def plan_text(
         f'; steps: {len(found.plan)}{fewest}',
         f'; time: {found.seconds:.3f} s{expanded}',
         *([] if ranking is None else [f'; metric: {ranking}, {proof} to be the best']),
-        *([f'; wishes broken: {", ".join(map(str, wishes))}; {_NOT_SOUGHT}'] if wishes else []),
+        *([f'; wishes broken: {", ".join(map(str, wishes))}'] if wishes else []),
         *str(found.plan).splitlines(),
     ]
     return '\n'.join(lines)

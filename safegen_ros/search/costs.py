@@ -155,15 +155,16 @@ def only_adds(problem: Problem) -> bool:
         and all(each.operator == 'increase' for each in effects)
         and not (names - ranking) & changed_functions(problem.domain)
         and all(value >= 0 for atom, value in (*problem.values.items(), *told) if atom[0] in names)
-        and all(map(_is_sum, sums))
+        and all(map(is_sum, sums))
     )
 
 
-def _is_sum(expression: Expression) -> bool:
+def is_sum(expression: Expression) -> bool:
+    """Whether an expression cannot fall where its functions grow."""
     if isinstance(expression, Decimal):
         return expression >= 0
     if isinstance(expression, Arithmetic):
-        return expression.operator in '+*' and all(map(_is_sum, expression.parts))
+        return expression.operator in '+*' and all(map(is_sum, expression.parts))
     return isinstance(expression, AtomFormula)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.deciding import state_functions, without_wishes
+from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.flatten import remembered_predicates
 from safegen_ros.pddl.formulas import NUMERIC_EFFECTS
 from safegen_ros.pddl.model import And, Problem
@@ -99,11 +99,10 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
             f'Kairos takes the name {number!r} for a number: rename it, such as n{number}',
             ErrorCode.UNSUPPORTED_FEATURE,
         )
-    hard = without_wishes(problem)
     # Kairos takes `object` for the type above all others, and `(assign ...)` for an effect.
     reserved = {_OBJECT} & problem.domain.types.keys()
     texts, back = without_words(
-        [domain_text(hard.domain), problem_text(_asked(hard))],
+        [domain_text(domain), problem_text(_asked(problem))],
         [*reserved, *(name for name in NUMERIC_EFFECTS if name in problem.domain.predicates)],
     )
     with memory_files(*texts) as files:
@@ -152,7 +151,7 @@ def solve_with_kairos(problem: Problem, budget: Budget, *, optimal: bool = False
     if not verdict.ok and not (apart and verify(problem, plan, budget.tick).ok):
         raise SafegenError(f'Kairos made a plan that does not verify: {verdict.reason}')
     expanded = sum(map(int, _EXPANDED.findall(ended.errors.splitlines()[-1])))
-    proved = reason[1] == _PROVED and hard.metric == problem.metric and not (rounded or apart)
+    proved = reason[1] == _PROVED and not (rounded or apart)
     proved = proved and only_adds(problem)  # it drops actions that change nothing but numbers
     return Solution(plan, KAIROS, proved, budget.seconds, expanded)
 

@@ -26,6 +26,8 @@ from safegen_ros.search.costs import shortest_is_best
 from safegen_ros.search.fast_downward import fast_downward_available, solve_with_fast_downward
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.kairos import kairos_available, solve_with_kairos
+from safegen_ros.search.wishes import solve_with_wishes
+from safegen_ros.verify.cost import has_wishes
 from safegen_ros.verify.temporal import TemporalProof
 
 Route = Literal['auto', 'in-process', 'fast-downward', 'kairos']
@@ -42,6 +44,9 @@ _OPTIMAL_SHARE = (0.4, 20.0)
 
 _EXACT_SHARE = (0.1, 1.0)
 """Likewise where numbers or times decide, of which our heuristics know nothing."""
+
+_WISHES_SHARE = (0.25, 5.0)
+"""Likewise for plans that break fewer wishes, once there is one; an optimal plan has all of it."""
 
 _PROOF_SHARE = 0.6
 """The share of Fast Downward before Kairos, which has a plan without a proof, is asked."""
@@ -77,9 +82,18 @@ def solve(
         SafegenError: the program that was asked for is not installed, or failed.
     """
     budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+    ask = partial(_solve, route=route, optimal=optimal)
+    if not has_wishes(problem):
+        return ask(problem, budget)
+    share, most_s = _WISHES_SHARE
+    seconds = time_limit_s if optimal else min(share * time_limit_s, most_s)
+    return solve_with_wishes(problem, ask, budget, seconds)
+
+
+def _solve(problem: Problem, budget: Budget, *, route: Route, optimal: bool) -> Solution:
     if route != 'auto':
         return _solve_with(route, problem, budget, optimal)
-    *first, (last, _) = _attempts(problem, optimal, time_limit_s)
+    *first, (last, _) = _attempts(problem, optimal, budget.time_limit_s)
     found = None
     for chosen, seconds in first:
         part = budget.part(min(seconds, budget.left_s))

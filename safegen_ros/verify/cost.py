@@ -160,7 +160,7 @@ def _over_plan(
     for each in problem.preferences:
         shifts = {next(watching).shift for _ in each.constraints}
         if shifts & left:
-            yield each.name, _text(each)
+            yield each.name, wish_text(each)
 
 
 def _over_time(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
@@ -173,10 +173,11 @@ def _over_time(problem: Problem, plan: Plan) -> Iterator[tuple[str, str]]:
     broken = {each.text for each in verdict.broken}
     for each in problem.preferences:
         if any(constraint_text(constraint) in broken for constraint in each.constraints):
-            yield each.name, _text(each)
+            yield each.name, wish_text(each)
 
 
-def _text(preference: Preference) -> str:
+def wish_text(preference: Preference) -> str:
+    """A preference as PDDL, as `Breaks` has it."""
     texts = [constraint_text(constraint) for constraint in preference.constraints]
     return texts[0] if len(texts) == 1 else f'(and {" ".join(texts)})'
 
@@ -201,30 +202,35 @@ class Ranking:
         return f'{self.metric} = {told}'
 
 
-def told_wishes(problem: Problem, plan: Plan, breaks: Breaks) -> tuple[BrokenWish, ...]:
-    """Broken preferences, each with its cost in the metric, where that is known."""
-    prices: dict[str, str] = {}
+def wish_prices(problem: Problem, plan: Plan, breaks: Breaks) -> dict[str, Number]:
+    """What the broken instances of each named preference add to the metric, where that is known."""
+    prices: dict[str, Number] = {}
     if problem.metric is not None:
         metric = problem.metric.expression
         with suppress(NoNumber):
             value = _valuation(problem, plan, metric)
-            whole = value(_counted(metric, breaks))
+            whole = value(counted(metric, breaks))
             for name in filter(None, breaks):
                 with suppress(NoNumber):
-                    others = {**breaks, name: []}
-                    prices[name] = value_text(whole - value(_counted(metric, others)))
+                    prices[name] = whole - value(counted(metric, {**breaks, name: []}))
+    return prices
+
+
+def told_wishes(problem: Problem, plan: Plan, breaks: Breaks) -> tuple[BrokenWish, ...]:
+    """Broken preferences, each with its cost in the metric, where that is known."""
+    prices = {name: value_text(each) for name, each in wish_prices(problem, plan, breaks).items()}
     return tuple(
         BrokenWish(name, len(texts), tuple(texts[:_MOST_TOLD]), prices.get(name, ''))
         for name, texts in breaks.items()
     )
 
 
-def _counted(expression: Expression, breaks: Breaks) -> Expression:
+def counted(expression: Expression, breaks: Breaks) -> Expression:
     """An expression with the number of broken instances instead of `(is-violated NAME)`."""
     if isinstance(expression, AtomFormula) and expression.predicate == VIOLATED:
         return Decimal(len(breaks.get(expression.terms[0], ())))
     if isinstance(expression, Arithmetic):
-        parts = tuple(_counted(part, breaks) for part in expression.parts)
+        parts = tuple(counted(part, breaks) for part in expression.parts)
         return Arithmetic(expression.operator, parts)
     return expression
 
@@ -236,7 +242,7 @@ def rank(problem: Problem, plan: Plan) -> Ranking | None:
         return None
     try:
         breaks = broken_wishes(problem, plan) if has_wishes(problem) else {}
-        value = _valuation(problem, plan, metric.expression)(_counted(metric.expression, breaks))
+        value = _valuation(problem, plan, metric.expression)(counted(metric.expression, breaks))
         return Ranking(metric_text(metric), value)
     except NoNumber as error:
         return Ranking(metric_text(metric), None, str(error))
