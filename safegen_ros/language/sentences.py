@@ -153,7 +153,8 @@ class Sentence:
             what = f'the rule is not understood: it ends behind {self.words[index].text[:40]!a}'
         else:
             word = self.words[index].text
-            close = '' if word in names else suggestion(word, sorted({*names, *self._wanted}))
+            known = word in names or word in _NUMBERS
+            close = '' if known else suggestion(word, sorted({*names, *self._wanted}))
             what = f'the rule is not understood from {word[:40]!a} on'
             cure = close.strip() or cure
         return self.error(what, cure, index, NotUnderstood)

@@ -65,6 +65,7 @@ REFUSED = {
     'never put b1 on bb3': "1:17: no object is called 'bb3': did you mean 'b3'?",
     'frobnicate b1': "1:1: the rule is not understood from 'frobnicate' on: use other words",
     'never put b1 on b2 and smile': "1:24: the rule is not understood from 'smile' on: name an ob",
+    'never hold two blocks': "from 'two' on: name an object there: b1 b2",
     'never put b1 on': "ends behind 'on': name an object there: b1 b2",
     'b1 may be on b2': 'what may be is allowed already',
     'never put nothing on b3': 'two negations',
