@@ -210,10 +210,7 @@ class GraphProbe(Closing):
             import rclpy
             from rclpy.signals import SignalHandlerOptions
         except ImportError as error:
-            raise BringupError(
-                f'rclpy cannot be imported ({error}): install the ROS 2 wheels of this project, or '
-                'source a ROS 2 workspace, and start again in a fresh shell'
-            ) from error
+            raise BringupError(f'rclpy cannot be imported ({error}): run safegen doctor') from error
         use_stack_discovery()
         self._context: Context = rclpy.Context()
         # The signals stay with the supervisor.

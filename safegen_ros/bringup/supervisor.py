@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
@@ -113,9 +114,12 @@ class Supervisor(Closing):
 
         Raises:
             BringupError: the namespace or the port of a page is taken, or this is another thread.
+            ModuleNotFoundError: rclpy is not installed.
         """
         if threading.current_thread() is not threading.main_thread():
             raise BringupError('the supervisor must run in the main thread')
+        if find_spec('rclpy') is None:  # before nodes begin that cannot run either
+            raise ModuleNotFoundError("No module named 'rclpy'", name='rclpy')
         for spec in self._specs:
             if spec.page_port and not port_is_free(spec.page_port):
                 raise BringupError(
