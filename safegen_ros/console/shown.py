@@ -142,9 +142,8 @@ def attempt_line(attempt: AttemptRecord, problem: Problem | None, open_: bool) -
     if not verdict.ok and 0 <= verdict.failing_step < len(attempt.steps):
         step = step_text_words(attempt.steps[verdict.failing_step], problem)
         why = f'at step {verdict.failing_step + 1} of {len(attempt.steps)}, “{step}”'
-    body = attempt_html(attempt, problem)
-    title = f'{attempt.number}, {attempt.source}:'
-    return panel(draw('tried_once', title, verdict.ok, found, why, body, open_))
+    body = attempt_html(attempt, problem, title='')
+    return panel(draw('tried_once', attempt.title, verdict.ok, found, why, body, open_))
 
 
 def outcome_words(goal: GoalView) -> str:

@@ -106,6 +106,13 @@ class AttemptRecord:
     replan: int = 0
 
     @property
+    def title(self) -> str:
+        """Its number and source, and what it continues."""
+        after = f', after {self.base} steps' if self.base else ''
+        after += f', plan {self.replan + 1} of the task' if self.replan else ''
+        return f'Attempt {self.number} by {self.source}{after}'
+
+    @property
     def unread(self) -> bool:
         """Whether it could not be read, so that its names may be those that the model uses."""
         return self.source != 'search' and self.verdict.category is Category.FORMAT_ERROR

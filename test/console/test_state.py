@@ -367,6 +367,7 @@ def test_an_attempt_is_a_line_with_all_of_it_behind() -> None:
     told = [str(attempt_line(attempt, THREE.problem, opened)) for opened in (False, True)]
     assert ['<details class="sg-attempt" open>' in each for each in told] == [False, True]
     assert 'at step 1 of 1, “put c on b”' in told[0][: told[0].index('</summary>')]
+    assert told[1].count('Attempt 2 by') == 1
 
 
 def test_a_stop_that_was_reset_is_no_news_any_more() -> None:

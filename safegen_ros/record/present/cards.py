@@ -51,21 +51,19 @@ def attempt_html(
     problem: Problem | None,
     before: AttemptRecord | None = None,
     most: int = MOST_STEPS,
-    title: str = '',
+    title: str | None = None,
 ) -> str:
     """An attempt: its verdict, the plan with the step that fails, the states around it, lights.
 
     Args:
         problem: what it was made for; None where that is not known.
         most: how many of its steps are listed at once.
-        title: instead of its number and source.
+        title: instead of its own; empty for no heading.
     """
     verdict, steps = attempt.verdict, steps_of(attempt.steps)
     failing = -1 if verdict.ok else verdict.failing_step
-    after = f', after {attempt.base} steps' if attempt.base else ''
-    after += f', plan {attempt.replan + 1} of the task' if attempt.replan else ''
     told: dict[str, Any] = {
-        'title': title or f'Attempt {attempt.number} by {attempt.source}{after}',
+        'title': attempt.title if title is None else title,
         'ok': verdict.ok,
         'found': f'{"✓" if verdict.ok else "✕"} {CATEGORY_WORDS[verdict.category]}',
         'words': verdict_words(problem, attempt),

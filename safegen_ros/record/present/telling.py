@@ -114,17 +114,11 @@ def _attempt(event: records.AttemptRecord) -> RunFact:
     verdict = event.verdict
     told = f'{CATEGORY_WORDS[verdict.category]} ({verdict.category.name})'
     took = f'{len(event.steps)} steps, {event.seconds:.2f} s'
-    after = f', after {event.base} steps' if event.base else ''
-    after += f', plan {event.replan + 1} of the task' if event.replan else ''
     why = () if verdict.ok else (verdict.reason,)
     tone = GOOD if verdict.ok else BAD
     if verdict.category in (Category.GOAL_NOT_SATISFIED, Category.PRECONDITION_VIOLATION):
         tone = NOTE
-    return RunFact(
-        f'Attempt {event.number} by {event.source}{after}: {told}, {took}.',
-        tone,
-        (answer_line(event), *why),
-    )
+    return RunFact(f'{event.title}: {told}, {took}.', tone, (answer_line(event), *why))
 
 
 def repeated(
