@@ -121,7 +121,8 @@ class OperatorConsole(Closing):
 
     def _build(self, parts: Parts) -> None:
         gui = parts.gui
-        self._theme(self._settings.dark)
+        self._theme(gui, self._settings.dark)
+        self._switched: set[int] = set()
         self._stamp = Html(gui) if self._settings.stamped else None
         self._top = OperatorPanel(parts)
         cards = self._top.cards
@@ -139,8 +140,8 @@ class OperatorConsole(Closing):
             if not parts.read_only:
                 self._release = gui.add_button('Open the tool: what it holds falls', color='gray')
                 self._release.on_click(lambda _: parts.doing(parts.link.release))
-            dark = gui.add_checkbox('Dark page', self._settings.dark)
-            dark.on_update(lambda _: self._theme(dark.value))
+            page = gui.add_button('Dark or light page', color='gray')
+            page.on_click(lambda event: self._switch(event.client))
         with cards.card(HISTORY):
             self._history = HistoryTab(parts, self._stage, runs_dir())
         self._server.on_client_disconnect(cards.forget)
@@ -154,8 +155,14 @@ class OperatorConsole(Closing):
             width = _PANEL_SHARE * client.camera.image_width
             client.gui.main_panel.set_width(max(least, min(width, most)))
 
-    def _theme(self, dark: bool) -> None:
-        self._server.gui.configure_theme(
+    def _switch(self, viewer: viser.ClientHandle | None) -> None:
+        """Makes the page dark or light for one viewer."""
+        if viewer is not None:
+            self._switched ^= {viewer.client_id}
+            self._theme(viewer.gui, self._settings.dark is not (viewer.client_id in self._switched))
+
+    def _theme(self, gui: viser.GuiApi, dark: bool) -> None:
+        gui.configure_theme(
             # The width that a panel has where none is set, as on a phone that was turned.
             control_width='large', dark_mode=dark, show_logo=False, show_share_button=False,
         )  # fmt: skip
