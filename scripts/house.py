@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(558, 400),
-    'source lines': Limit(114_467, 76_000),
+    'source lines': Limit(114_461, 76_000),
     'test files': Limit(269),
     'test lines': Limit(60_171, 42_000),
     'median source file': Limit(200, 200),

@@ -362,15 +362,9 @@ class RunRecord:
 
 
 DISTRIBUTIONS = (
-    'safegen-ros',
-    'safegen-msgs',
-    'ros-rclpy',
-    'ros-rmw-fastrtps-cpp',
-    'torch',
-    'transformers',
-    'mujoco',
-    'numpy',
-)
+    'safegen-ros', 'safegen-msgs', 'ros-rclpy', 'ros-rmw-fastrtps-cpp', 'torch', 'transformers',
+    'mujoco', 'numpy',
+)  # fmt: skip
 
 
 def versions() -> dict[str, str]:

@@ -58,7 +58,7 @@ def attempt_html(
     Args:
         problem: what it was made for; None where that is not known.
         most: how many of its steps are listed at once.
-        title: instead of its own; empty for no heading.
+        title: replaces that of the attempt; empty for no heading.
     """
     verdict, steps = attempt.verdict, steps_of(attempt.steps)
     failing = -1 if verdict.ok else verdict.failing_step
