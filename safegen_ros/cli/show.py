@@ -122,7 +122,7 @@ def print_run(console: Console, folder: Path, kept: KeptRun, events: bool) -> No
     if events:
         say('[bold]events[/]')
         for entry in kept.entries:
-            say(f'  [dim]{escape(_event(entry))}[/]')
+            print_folded(console, f'  [dim]{escape(_event(entry))}[/]', hang=34)
 
 
 def _task(record: RunRecord) -> Iterator[tuple[str, str]]:
