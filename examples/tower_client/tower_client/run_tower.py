@@ -63,6 +63,9 @@ class TowerClient(Node):
             if not self._interrupted:
                 log.error("there is no action run_task: start the stack with 'safegen up sim'")
             return 1
+        if not self._problem.is_file():
+            log.error(f'there is no file {self._problem}: give one (-p problem_file:=FILE)')
+            return 1
         goal = RunTask.Goal()
         goal.task.problem = self._problem.read_text(encoding='utf-8')
         goal.time_budget.sec = int(self._budget_s)
