@@ -2,7 +2,7 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 # Makes models/safegen-mini from nothing: datasets, two supervised runs, reinforcement, five more supervised
-# runs. After a kill the same command goes on where it was. docs/training.md says what it costs.
+# runs, reinforcement twice more. After a kill the same command goes on where it was. docs/training.md says what it costs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 safegen=.venv/bin/safegen
@@ -37,4 +37,7 @@ mkdir -p runs/mini-mix5-data
 (awk 'NR % 2' runs/mini-mix2-data/train.jsonl; cat runs/mini-mix4-data/train.jsonl) > runs/mini-mix5-data/train.jsonl
 cat runs/mini-mix2-data/test.jsonl runs/mini-mix4-data/test.jsonl > runs/mini-mix5-data/test.jsonl
 model sft mini-mix5 mini-mix5
-.venv/bin/python scripts/ship_model.py --sft runs/mini-mix5 --out models/safegen-mini
+dataset runs/mini-mix6-data mini-mix6
+model grpo mini-grpo2 mini-grpo2
+model grpo mini-grpo3 mini-grpo3
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix5 --grpo runs/mini-grpo3 --out models/safegen-mini

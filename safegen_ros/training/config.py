@@ -299,8 +299,8 @@ def _grpo_rules(config: TrainConfig, grpo: GrpoConfig | None) -> Iterator[tuple[
         'budget.max_length holds prompt and completion: raise it above grpo.max_completion',
     )
     yield (
-        list(grpo.rewards) != sorted(set(grpo.rewards)) or len(grpo.rewards) != 8,
-        'grpo.rewards must be 8 numbers, each greater than the one before',
+        list(grpo.rewards) != sorted(set(grpo.rewards)) or len(grpo.rewards) not in (8, 9),
+        'grpo.rewards must be 8 or 9 numbers, each greater than the one before',
     )
     ends = [phase[0] for phase in grpo.curriculum]
     yield (

@@ -36,8 +36,8 @@ class Intervals:
 
     Args:
         bounds: the reward of a format error; least and most of a safety violation, of a
-            precondition violation and of an unmet goal; the reward of success. `load_config` checks
-            that each is greater than the one before.
+            precondition violation and of an unmet goal; the reward of success, or its least and
+            most. `load_config` checks that each is greater than the one before.
     """
 
     bounds: tuple[float, ...]
@@ -47,16 +47,20 @@ class Intervals:
 
         Args:
             verdict: of the plan; `UNKNOWN` earns what a format error does.
-            reference_length: steps of a shortest safe plan, which progress is measured by.
+            reference_length: steps of a shortest safe plan, which progress is measured by, and the
+                length of a plan that succeeds.
         """
         if verdict.category is Category.SUCCESS:
-            return self.bounds[-1]
-        if verdict.category in (Category.FORMAT_ERROR, Category.UNKNOWN):
+            low, high = self.bounds[7], self.bounds[-1]
+            share = min(1.0, reference_length / max(1, verdict.plan_length))
+        elif verdict.category in (Category.FORMAT_ERROR, Category.UNKNOWN):
             return self.bounds[0]
-        place = 2 * (verdict.category - Category.SAFETY_VIOLATION) + 1
-        low, high = self.bounds[place : place + 2]
+        else:
+            place = 2 * (verdict.category - Category.SAFETY_VIOLATION) + 1
+            low, high = self.bounds[place : place + 2]
+            share = verdict.progress(reference_length)
         # Rounding must not carry it into the next interval.
-        return min(high, low + (high - low) * verdict.progress(reference_length))
+        return min(high, low + (high - low) * share)
 
 
 def plan_reward(

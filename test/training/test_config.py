@@ -64,7 +64,7 @@ def test_shipped_recipes_can_be_read(path: Path) -> None:
         (f'{STEPS}\ngrpo: {{generations: 1}}', 'grpo.generations: is 1: take 2 or more'),
         (f'{STEPS}\ngrpo: {{generations: 3}}', 'must divide optimizer.batch times'),
         (f'{STEPS}\ngrpo: {{max_completion: 4096}}', 'raise it above grpo.max_completion'),
-        (f'{STEPS}\ngrpo: {{rewards: [0, 1]}}', 'grpo.rewards must be 8 numbers'),
+        (f'{STEPS}\ngrpo: {{rewards: [0, 1]}}', 'grpo.rewards must be 8 or 9 numbers'),
         (f'{STEPS}\ngrpo: {{curriculum: [[0.5, 1, 1, 1]]}}', 'the last at 1'),
         (f'{STEPS}\ngrpo: {{curriculum: [[1, 0, 0, 0]]}}', 'give each phase shares'),
     ],

@@ -287,7 +287,7 @@ OURS = Intervals(GrpoConfig().rewards)
 @st.composite
 def bounds(draw: st.DrawFn) -> tuple[float, ...]:
     first = draw(st.floats(-10, 10))
-    gaps = draw(st.lists(st.floats(1e-6, 5), min_size=7, max_size=7))
+    gaps = draw(st.lists(st.floats(1e-6, 5), min_size=7, max_size=8))
     return tuple(accumulate(gaps, initial=first))
 
 
@@ -310,8 +310,11 @@ def test_a_better_category_always_earns_more(
         first, second = intervals.reward(one, length), intervals.reward(other, other_length)
         if one.category != other.category:
             assert (first > second) == (one.category > other.category)
-        elif one.category in (Category.SUCCESS, Category.FORMAT_ERROR):
+        elif one.category is Category.FORMAT_ERROR:
             assert first == second
+        elif one.category is Category.SUCCESS:
+            detours = one.plan_length / length, other.plan_length / other_length
+            assert detours[0] <= detours[1] or first <= second
         else:
             progress = one.progress(length), other.progress(other_length)
             assert (progress[0] <= progress[1]) or first >= second
