@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -119,8 +120,8 @@ def _card(
         draw.text((24, 100 + 26 * number), mark, fill=RED, font=font)
         draw.text((44, 100 + 26 * number), step, fill=RED if failing else shade, font=font)
     if verdict.broken:
-        draw.text((24, HEIGHT - 66), 'broken rule:', fill=RED, font=font)
-        draw.text((24, HEIGHT - 40), rules[verdict.broken[0].text], fill=RED, font=font)
+        words = fill(f'Broken: {rules[verdict.broken[0].text]}', 38)
+        draw.multiline_text((24, HEIGHT - 20), words, fill=RED, font=font, anchor='ld')
     return image
 
 
