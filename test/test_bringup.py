@@ -101,7 +101,7 @@ def test_a_wrong_argument_is_refused_by_name(values, words):
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones():
-    with pytest.raises(BringupError, match='use one of sim mycobot'):
+    with pytest.raises(BringupError, match='begin with sim or mycobot'):
         node_specs('moon')
 
 

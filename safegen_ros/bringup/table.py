@@ -87,7 +87,7 @@ def profile_of(name: str) -> Profile:
         BringupError: there is no such profile.
     """
     if name not in PROFILES:
-        raise BringupError(f'profile {name!r} does not exist: use one of {" ".join(PROFILES)}')
+        raise BringupError(f'profile {name!r} does not exist: begin with {" or ".join(PROFILES)}')
     return PROFILES[name]
 
 

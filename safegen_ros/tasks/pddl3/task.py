@@ -318,8 +318,8 @@ def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:
         source=source,
         line=line,
         column=column,
-        cure='add its PDDL (on the command line --domain FILE), or use one of '
-        f'{" ".join(domain_files())}',
+        cure='add its PDDL (on the command line --domain FILE), name its folder in '
+        f'SAFEGEN_DOMAIN_PATH, or use one of {" ".join(domain_files())}',
         code=ErrorCode.UNKNOWN_DOMAIN,
     )
 
