@@ -3,7 +3,9 @@
 """Plans for preferences: a search that knows only rules is asked to take wishes for rules.
 
 All of them at first, then one after the other, the dearest first. What cannot be had, or makes the
-metric worse, is given up. This is greedy: only a plan that breaks no wish can be proved the best.
+metric worse, is given up. This is greedy: to keep a wish may cost more than it brings. So a plan
+that breaks no wish is proved to be the best only if nothing else counts, or if it is a best plan
+for the rules alone.
 """
 
 from __future__ import annotations
@@ -65,12 +67,14 @@ def solve_with_wishes(problem: Problem, ask: Ask, budget: Budget, seconds: float
     Raises:
         SafegenError: `ask` found no plan at all, whatever is wished for.
     """
-    best = _judged(problem, ask(_with_rules(problem, []), budget))
-    proved = best.solution.optimal and problem.metric is None
+    bare = _with_rules(problem, [])
+    first = best = _judged(problem, ask(bare, budget))
     wishes = _dearest_first(problem, best.solution)
     kept: list[_Wish] = []
     part = budget.part(min(seconds, budget.left_s))
     for wanted in [wishes, *([wish] for wish in wishes)] if best.breaks else ():
+        if part.left_s <= 0:
+            break
         if best.breaks_one_of(wanted):
             rules = _with_rules(problem, [*kept, *wanted])
             try:
@@ -81,10 +85,12 @@ def solve_with_wishes(problem: Problem, ask: Ask, budget: Budget, seconds: float
                 continue
             if found.worth >= best.worth:
                 continue
-            best, proved = found, False
+            best = found
         kept += wanted
-    if problem.metric is not None and is_sum(problem.metric.expression) and not best.breaks:
-        proved = best.solution.optimal
+    proved = best is first and first.solution.optimal
+    if metric := problem.metric:
+        least = metric.direction == 'minimize' and is_sum(metric.expression) and not best.breaks
+        proved = least and (proved or bare.metric is None)
     return replace(best.solution, optimal=proved, seconds=budget.seconds)
 
 

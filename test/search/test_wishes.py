@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
@@ -44,13 +44,16 @@ NAMES = ('w', 'n', 'l', 'end', 'dark')
 ROUTES: tuple[Route, ...] = ('auto', 'kairos')
 
 
+TEXT = """(define (problem p) (:domain rooms) (:objects a b c - room)
+  (:init (at a) (link a b) (link b a) (link b c) (link c b) (= (total-cost) 0))
+  (:goal (done c)) (:constraints (and RULES)) (:metric METRIC))"""
+
+
 def _problem(prices: dict[str, int], rule: str = '') -> Problem:
     wishes = ' '.join(wish for wish in WISHES if wish.split()[1] in prices)
     costs = ' '.join(f'(* {price} (is-violated {name}))' for name, price in prices.items())
-    text = f"""(define (problem p) (:domain rooms) (:objects a b c - room)
-      (:init (at a) (link a b) (link b a) (link b c) (link c b) (= (total-cost) 0))
-      (:goal (done c)) (:constraints (and {rule} {wishes}))
-      (:metric minimize (+ (total-cost) {costs})))"""
+    text = TEXT.replace('RULES', f'{rule} {wishes}')
+    text = text.replace('METRIC', f'minimize (+ (total-cost) {costs})')
     return read_problem(text, read_domain(DOMAIN))
 
 
@@ -79,6 +82,7 @@ def _value(problem: Problem, plan: Plan) -> Number:
 
 
 @settings(max_examples=12)
+@example(prices={'w': 10, 'end': 1})  # going back costs more than the broken wish
 @given(prices=st.dictionaries(st.sampled_from(NAMES), st.integers(-2, 9), min_size=1))
 def test_a_plan_for_wishes_is_no_worse_and_is_the_best_where_that_is_claimed(
     prices: dict[str, int],
@@ -113,6 +117,21 @@ def test_wishes_are_met_where_that_makes_the_plan_better(
     verdict = verify(problem, found.plan)
     assert verdict.ok
     assert {wish.name for wish in verdict.wishes} == broken
+
+
+@pytest.mark.parametrize(
+    ('metric', 'best'),
+    [
+        ('minimize (+ (is-violated w) (* 3 (is-violated l)))', True),
+        ('maximize (+ (is-violated w) (* 3 (is-violated l)))', False),
+        ('minimize (+ (total-cost) (is-violated w) (* 3 (is-violated l)))', False),
+        ('minimize (- (is-violated w) (is-violated l))', False),
+    ],
+)
+def test_a_plan_is_called_the_best_where_none_can_be_better(metric: str, best: bool) -> None:
+    text = TEXT.replace('RULES', f'{WISHES[0]} {WISHES[2]}').replace('METRIC', metric)
+    problem = read_problem(text, read_domain(DOMAIN))
+    assert solve(problem, optimal=True, route='in-process').optimal is best
 
 
 def test_without_a_metric_fewer_broken_wishes_are_better() -> None:
