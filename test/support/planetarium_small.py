@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise, permutations, product
 
@@ -16,6 +16,7 @@ from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Problem, Sta
 from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.graphs import renamed
+from support.strategies import disguised
 
 DOMAINS = ('blocksworld', 'gripper', 'floor-tile')
 
@@ -179,26 +180,6 @@ def all_atoms(problem: Problem) -> list[Atom]:
         for predicate, kinds in problem.domain.predicates.items()
         for names in product(*(objects[kind] for kind in kinds))
     ]
-
-
-def rename(problem: Problem, names: Mapping[str, str]) -> Problem:
-    """The problem with its objects renamed."""
-    return replace(
-        problem,
-        objects={names[name]: kind for name, kind in problem.objects.items()},
-        init=renamed(problem.init, names),
-        goal=substitute(problem.goal, names),
-    )
-
-
-def disguised(rng: random.Random, problem: Problem) -> Problem:
-    """The same problem with other names, in another order."""
-    names = list(problem.objects)
-    fresh = rng.sample([f'x{number}' for number in range(len(names))], len(names))
-    other = rename(problem, dict(zip(names, fresh, strict=True)))
-    objects = rng.sample(list(other.objects.items()), len(names))
-    parts = rng.sample(other.goal_conjuncts(), len(other.goal_conjuncts()))
-    return replace(other, objects=dict(objects), goal=And(tuple(parts)))
 
 
 def varied(rng: random.Random, problem: Problem) -> Problem:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.deciding import settled
 from safegen_ros.pddl.facts import exact
-from safegen_ros.pddl.formulas import flatten_constraints
+from safegen_ros.pddl.formulas import flatten_constraints, substitute
 from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import (
     ALL_OF,
@@ -522,6 +522,49 @@ def _towers(rng: random.Random, names: list[str]) -> set[tuple[str, ...]]:
         atoms.add(('clear', name))
         below = name
     return atoms
+
+
+def renamed(problem: Problem, names: Mapping[str, str]) -> Problem:
+    """The problem with other names for its objects; one without another name keeps its own."""
+
+    def other(constraint: Constraint) -> Constraint:
+        arguments = tuple(substitute(each, names) for each in constraint.arguments)
+        return replace(constraint, arguments=arguments)
+
+    return replace(
+        problem,
+        objects={names.get(name, name): kind for name, kind in problem.objects.items()},
+        init=frozenset((head, *(names.get(n, n) for n in terms)) for head, *terms in problem.init),
+        goal=substitute(problem.goal, names),
+        constraints=tuple(map(other, problem.constraints)),
+    )
+
+
+def disguised(rng: random.Random, problem: Problem) -> Problem:
+    """The same problem with other names, in another order."""
+
+    def reordered(part: Formula) -> Formula:
+        if isinstance(part, (And, Or)):
+            return type(part)(tuple(rng.sample([*map(reordered, part.parts)], len(part.parts))))
+        if isinstance(part, Not):
+            return Not(reordered(part.body))
+        if isinstance(part, Imply):
+            return Imply(reordered(part.premise), reordered(part.conclusion))
+        return part
+
+    own = [name for name in problem.objects if name not in problem.domain.constants]
+    fresh = [f'n{number}' for number in rng.sample(range(100, 999), len(own))]
+    other = renamed(problem, dict(zip(own, fresh, strict=True)))
+    constraints = [
+        replace(c, arguments=tuple(map(reordered, c.arguments))) for c in other.constraints
+    ]
+    return replace(
+        other,
+        name='disguised',
+        objects=dict(rng.sample(list(other.objects.items()), len(other.objects))),
+        goal=reordered(other.goal),
+        constraints=tuple(rng.sample(constraints, len(constraints))),
+    )
 
 
 def three_blocks(goal: str, constraints: str = '(and)') -> Problem:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations, product
 
@@ -13,68 +12,21 @@ import pytest
 from hypothesis import given
 from support import strategies
 
-from safegen_ros.pddl.formulas import substitute
-from safegen_ros.pddl.model import And, Formula, Imply, Not, Or, Problem
+from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 
 
-def _renamed(problem: Problem, names: Mapping[str, str]) -> Problem:
-    return replace(
-        problem,
-        objects={names[name]: kind for name, kind in problem.objects.items()},
-        init=frozenset((a[0], *(names[x] for x in a[1:])) for a in problem.init),
-        goal=substitute(problem.goal, names),
-        constraints=tuple(
-            replace(c, arguments=tuple(substitute(f, names) for f in c.arguments))
-            for c in problem.constraints
-        ),
-    )
-
-
-def _reordered(rng: random.Random, formula: Formula) -> Formula:
-    if isinstance(formula, (And, Or)):
-        parts = [_reordered(rng, part) for part in formula.parts]
-        rng.shuffle(parts)
-        return type(formula)(tuple(parts))
-    if isinstance(formula, Not):
-        return Not(_reordered(rng, formula.body))
-    if isinstance(formula, Imply):
-        return Imply(_reordered(rng, formula.premise), _reordered(rng, formula.conclusion))
-    return formula
-
-
-def _disguised(rng: random.Random, problem: Problem) -> Problem:
-    """The same problem with other names, in another order."""
-    own = [name for name in problem.objects if name not in problem.domain.constants]
-    fresh = [f'n{number}' for number in rng.sample(range(len(own)), len(own))]
-    constants = {name: name for name in problem.domain.constants}
-    other = _renamed(problem, {**constants, **dict(zip(own, fresh, strict=True))})
-    found = [
-        replace(c, arguments=tuple(_reordered(rng, f) for f in c.arguments))
-        for c in other.constraints
-    ]
-    rng.shuffle(found)
-    return replace(
-        other,
-        name='disguised',
-        objects=dict(rng.sample(list(other.objects.items()), len(other.objects))),
-        goal=_reordered(rng, other.goal),
-        constraints=tuple(found),
-    )
-
-
 def _isomorphic(one: Problem, other: Problem) -> bool:
     """By trying every way of renaming."""
-    constants = {name: name for name in one.domain.constants}
-    own = [name for name in one.objects if name not in constants]
-    theirs = [name for name in other.objects if name not in constants]
+    own = [name for name in one.objects if name not in one.domain.constants]
+    theirs = [name for name in other.objects if name not in one.domain.constants]
     return len(own) == len(theirs) and any(
         (renamed.objects, renamed.init, set(renamed.goal_conjuncts()), set(renamed.constraints))
         == (other.objects, other.init, set(other.goal_conjuncts()), set(other.constraints))
         for names in permutations(theirs)
-        for renamed in [_renamed(one, {**constants, **dict(zip(own, names, strict=True))})]
+        for renamed in [strategies.renamed(one, dict(zip(own, names, strict=True)))]
     )
 
 
@@ -83,7 +35,10 @@ def _isomorphic(one: Problem, other: Problem) -> bool:
 def test_other_names_and_another_order_change_nothing(seed: int) -> None:
     rng = random.Random(seed)
     problem = strategies.toggles(rng) if seed % 2 else strategies.blocks(rng, rng.randint(1, 6))
-    canonical, other = canonical_problem(problem), canonical_problem(_disguised(rng, problem))
+    canonical, other = (
+        canonical_problem(problem),
+        canonical_problem(strategies.disguised(rng, problem)),
+    )
     assert canonical.text == other.text
     assert canonical.key == other.key
     assert sorted(canonical.order) == sorted(problem.objects)
@@ -105,9 +60,9 @@ def test_the_order_is_a_renaming_between_isomorphic_problems() -> None:
     rng = random.Random(4)
     for seed in range(20):
         problem = kits()['grippers'].problem(seed).problem
-        other = _disguised(rng, problem)
+        other = strategies.disguised(rng, problem)
         one_order, other_order = canonical_problem(problem).order, canonical_problem(other).order
-        renamed = _renamed(problem, dict(zip(one_order, other_order, strict=True)))
+        renamed = strategies.renamed(problem, dict(zip(one_order, other_order, strict=True)))
         assert renamed.init == other.init
         assert canonical_problem(renamed).text == canonical_problem(other).text
 

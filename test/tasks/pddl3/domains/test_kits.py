@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from dataclasses import replace
 from hashlib import sha256
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +15,7 @@ from support.breadth_first import solve
 from support.strategies import one_in
 
 from safegen_ros.errors import SafegenError
-from safegen_ros.tasks.pddl3 import domains
-from safegen_ros.tasks.pddl3.domains import builtin_domain, kits
+from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.check import SolvedProblem, solved, solved_problem
 from safegen_ros.tasks.pddl3.domains.inspection import problem_faults
 from safegen_ros.tasks.pddl3.domains.kit import UNCONSTRAINED, DomainKit, Family, SizeError
@@ -232,31 +230,3 @@ def test_a_planner_that_gives_up_is_heard() -> None:
 
     with pytest.raises(SafegenError, match='too long'):
         solved_problem(kits()['ferry'], 0, give_up)
-
-
-@pytest.mark.parametrize(
-    ('changed', 'message'),
-    [
-        ({'name': 'boat'}, "domain folder ferry: exports a KIT named 'boat': name it as"),
-        ({'names': ('spanner',)}, "claims the name 'spanner', which is that of ferry"),
-        ({'names': ('boat',)}, "domain.pddl defines 'ferry', but the first of the names of KIT is"),
-    ],
-)
-def test_a_folder_that_contradicts_itself_is_refused(
-    monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], message: str
-) -> None:
-    wrong = replace(kits()['ferry'], **changed)
-    load = domains.import_module
-    monkeypatch.setattr(
-        domains,
-        'import_module',
-        lambda name: SimpleNamespace(KIT=wrong) if name.endswith('.ferry') else load(name),
-    )
-    for cached in (domains.kits, domains.domain_files, domains.builtin_domain):
-        cached.cache_clear()
-    try:
-        with pytest.raises(SafegenError, match=message):
-            builtin_domain(wrong.names[0])
-    finally:
-        for cached in (domains.kits, domains.domain_files, domains.builtin_domain):
-            cached.cache_clear()
