@@ -22,9 +22,7 @@ from safegen_ros.pddl.plan import Step
 from safegen_ros.tasks.cells import CellSetup
 from safegen_ros.tasks.household.tasks import DEFECTS, clean_tasks
 from safegen_ros.tasks.pddl3.domains import (
-    builtin_domain,
     builtin_domain_text,
-    domain_files,
     kits,
     require_same_actions,
 )
@@ -32,28 +30,6 @@ from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_task
 from safegen_ros.tasks.table import WORLDS, read_action_task
 from safegen_ros.verdict import Category
-
-
-def test_every_builtin_domain_reads_and_has_its_names() -> None:
-    assert 'blocksworld' in domain_files()
-    for name in domain_files():
-        assert builtin_domain(name).actions
-
-
-def test_an_alias_names_the_same_domain(tower_order: Pddl3Task) -> None:
-    text = tower_order.problem_text.replace('(:domain blocksworld)', '(:domain blocksworld-4ops)')
-    task = load_task(text)
-    assert task.problem.domain.name == 'blocksworld-4ops'
-    require_same_actions(task.problem.domain, 'blocksworld')
-
-
-def test_an_unknown_domain_is_refused_with_the_known_ones(tower_order: Pddl3Task) -> None:
-    text = tower_order.problem_text.replace('(:domain blocksworld)', '(:domain logistics)')
-    with pytest.raises(
-        SafegenError, match=r"^<problem>:\d+:12: .*'logistics'.*blocksworld"
-    ) as caught:
-        load_task(text)
-    assert caught.value.code is ErrorCode.UNKNOWN_DOMAIN
 
 
 def test_a_task_may_bring_its_own_domain(tower_order: Pddl3Task) -> None:

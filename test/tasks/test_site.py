@@ -79,20 +79,12 @@ def test_the_rules_are_on_every_task() -> None:
 
 def test_a_plan_that_breaks_a_rule_names_its_place() -> None:
     task = bind(THREE, rule('(always (not (holding c)))'))
-    verdict = THREE.verify(PLAN)
-    assert verdict.ok
-    with pytest.raises(SafegenError):
-        raise_if_bad(task.task.verify(PLAN))
+    assert THREE.verify(PLAN).ok
     broken = task.task.verify(PLAN)
     assert broken.category is Category.SAFETY_VIOLATION
     assert broken.broken[0].place.startswith('site.yaml:1:')
     step = task.task.verify('(pickup c)', step_by_step=True)
     assert step.category is Category.SAFETY_VIOLATION
-
-
-def raise_if_bad(verdict: object) -> None:
-    if not verdict.ok:
-        raise SafegenError(verdict.reason)
 
 
 @pytest.mark.parametrize('text', ['(always (not (on a b)))', '(always (not (clear a)))'])

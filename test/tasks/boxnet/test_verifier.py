@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.answers import PlanAnswerError, has_form, read_plan, read_step
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
@@ -52,35 +53,10 @@ def task(**changes: object) -> Task:
 
 
 # Paper, listing 10: the task, and the plan that a trained planner answered.
-LISTING_10 = task(
-    width=3, height=3,
-    objects=[[2.75, 0.25], [1.25, 0.25], [2.25, 1.75], [2.75, 0.75], [0.25, 2.75]],
-    targets=[[2.75, 1.75], [0.75, 1.75], [0.25, 1.75], [0.25, 0.25], [2.25, 2.25]],
-    bases=[[0, 1], [0, 2], [1, 1], [1, 2], [2, 1], [2, 2]],
-    tips=[[0.25, 1.25], [0.25, 2.25], [1.25, 1.25], [1.25, 2.25], [2.25, 1.25], [2.25, 2.25]],
-)  # fmt: skip
-PLAN_10 = """[
- {"Robot 3": "[1.25, 2.25] -> [0.25, 2.75], False",
-  "Robot 4": "[2.25, 1.25] -> [2.75, 0.75], False"},
- {"Robot 3": "[0.25, 2.75] -> [1.75, 2.25], True", "Robot 4": "[2.75, 0.75] -> [1.25, 1.25], True"},
- {"Robot 2": "[1.25, 1.25] -> [0.25, 0.25], True",
-  "Robot 5": "[2.25, 2.25] -> [2.25, 1.75], False"},
- {"Robot 5": "[2.25, 1.75] -> [1.25, 1.75], True",
-  "Robot 4": "[1.25, 1.25] -> [2.75, 0.25], False"},
- {"Robot 2": "[0.25, 0.25] -> [1.25, 1.75], False",
-  "Robot 4": "[2.75, 0.25] -> [2.75, 1.75], True"},
- {"Robot 2": "[1.25, 1.75] -> [0.25, 1.75], True"},
- {"Robot 2": "[0.25, 1.75] -> [1.25, 0.25], False",
-  "Robot 5": "[1.25, 1.75] -> [1.75, 2.25], False"},
- {"Robot 2": "[1.25, 0.25] -> [0.75, 1.75], True", "Robot 5": "[1.75, 2.25] -> [2.25, 2.25], True"}
-]"""
+BOXNET = data_path('examples/boxnet')
+LISTING_10 = task_of((BOXNET / 'listing10.json').read_text(encoding='utf-8'), 'listing 10')
+PLAN_10 = (BOXNET / 'listing10_plan.json').read_text(encoding='utf-8')
 STRICT = replace(LISTING_10, idle_arms='block')
-
-
-def test_the_plan_of_listing_10_solves_its_task() -> None:
-    found = verify(LISTING_10, f'<think>so</think>\n{PLAN_10}')
-    assert (found.verdict.category, found.verdict.plan_length) == (Category.SUCCESS, 8)
-    assert found.states[-1].objects == LISTING_10.targets
 
 
 def test_six_steps_of_listing_10_touch_an_idle_arm() -> None:
