@@ -7,16 +7,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from support.command_line import CommandLine
 from support.datasets_small import contents, small_recipe
 from support.training_small import SHORT, write_dataset, write_recipe
 from typer.testing import CliRunner, Result
 
 from safegen_ros.cli.failures import ExitStatus, is_bad_input
-from safegen_ros.cli.main import app, main
+from safegen_ros.cli.main import app
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.errors import SafegenError
 
@@ -149,27 +149,16 @@ def test_a_domain_that_the_recipe_lacks_gets_values_of_its_own(
     assert {json.loads(row)['domain'] for row in rows} == {'blocksworld'}
 
 
-def run_train(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, 'argv', ['safegen', 'train', *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    assert isinstance(caught.value.code, int)
-    return caught.value.code
-
-
-def test_a_recipe_becomes_a_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recipe_becomes_a_model(safegen: CommandLine, tmp_path: Path) -> None:
     data = write_dataset(tmp_path / 'data', 4, 1, ['ferry'])
     recipe = write_recipe(tmp_path / 'short.yaml', SHORT, data__folder=str(data), budget__steps=1)
     out = tmp_path / 'run'
-    assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == 0
-    assert f'model: {out}/model' in capsys.readouterr().out.splitlines()
+    status, shown, _ = safegen('train', 'sft', '--config', recipe, '--out', out)
+    assert (status, f'model: {out}/model' in shown.splitlines()) == (0, True)
     assert (out / 'model' / 'config.json').exists()
-    assert run_train(monkeypatch, 'sft', '--config', recipe, '--out', out) == ExitStatus.BAD_INPUT
-    assert 'resume it (--resume)' in ' '.join(capsys.readouterr().err.split())
-    assert (
-        run_train(monkeypatch, 'grpo', '--config', recipe, '--out', tmp_path / 'new')
-        == ExitStatus.BAD_INPUT
-    )
-    assert 'use train sft' in ' '.join(capsys.readouterr().err.split())
+    for words, cure in (
+        (('sft', '--config', recipe, '--out', out), 'resume it (--resume)'),
+        (('grpo', '--config', recipe, '--out', tmp_path / 'new'), 'use train sft'),
+    ):
+        status, _, error = safegen('train', *words)
+        assert (status, cure in ' '.join(error.split())) == (ExitStatus.BAD_INPUT, True)

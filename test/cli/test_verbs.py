@@ -41,13 +41,6 @@ done
 """
 
 
-def _safegen(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, '-m', 'safegen_ros.cli.main', *map(str, arguments)], cwd=ROOT,
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ('arguments', 'status', 'message'),
     [
@@ -158,8 +151,8 @@ start()
     assert process.returncode == 130
 
 
-def test_the_version_is_printed() -> None:
-    assert _safegen('--version').stdout.strip() == __version__
+def test_the_version_is_printed(safegen: CommandLine) -> None:
+    assert safegen('--version') == (0, f'{__version__}\n', '')
 
 
 @pytest.mark.parametrize('name', VERBS)
