@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.kept_runs import assert_same_again
-from support.waiting import wait_until
+from support.waiting import patient_file, wait_until
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -43,18 +43,6 @@ NOTHING_TO_DO = """
   (:init (arm-empty) (on-table a) (clear a)) (:goal (clear a)))
 """
 
-PARAMETERS = """
-/**/planner:
-  ros__parameters:
-    strategy: search
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-"""
-"""The silence of a killed client is borne, so that its goal ends by itself however busy the machine
-is; what silence does is tested elsewhere."""
-
 
 def _unbuilt(folder: Path, steps: int) -> Path:
     """A task of so many steps, two for each block that comes down from a tower.
@@ -76,8 +64,8 @@ def _unbuilt(folder: Path, steps: int) -> Path:
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Supervisor]:
     """The nodes of `safegen up sim cell:=symbolic`."""
     folder = tmp_path_factory.mktemp('stack')
-    parameters = folder / 'parameters.yaml'
-    parameters.write_text(PARAMETERS, encoding='utf-8')
+    # The goal of a killed client ends by itself; what silence does is tested elsewhere.
+    parameters = patient_file(folder, planner={'strategy': 'search'})
     values = {'cell': 'symbolic', 'real_time_factor': 1.0 / STEP_S, 'model': NO_MODEL}
     specs = node_specs('sim', {**values, 'params_file': parameters})
     environment = {'ROS_DOMAIN_ID': str(ros_domain)}

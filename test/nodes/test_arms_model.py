@@ -27,12 +27,8 @@ def text_of(name: str) -> str:
 
 @pytest.fixture(scope='module')
 def stack(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    shipped = """
-/**/planner:
-  ros__parameters:
-    arms_model: models/safegen-boxnet-mini
-"""
-    with one_process_stack(tmp_path_factory.mktemp('nodes'), shipped) as made:
+    shipped = 'models/safegen-boxnet-mini'
+    with one_process_stack(tmp_path_factory.mktemp('nodes'), arms_model=shipped) as made:
         yield made
 
 

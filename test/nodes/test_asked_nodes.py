@@ -79,11 +79,6 @@ def test_a_server_that_was_started_again_answers_a_client_that_goes_on(
 
 
 FAKE = "#!/bin/sh\necho 'Bad plan description!'\n"
-OPINION = """
-/**/validator:
-  ros__parameters:
-    second_opinion: true
-"""
 
 
 @pytest.mark.nightly
@@ -96,7 +91,7 @@ def test_a_plan_counts_only_where_val_agrees(
     (package / 'Validate').write_text(FAKE)
     (package / 'Validate').chmod(0o755)
     path = os.pathsep.join(filter(None, [str(package.parent), os.environ.get('PYTHONPATH')]))
-    values = {'params_file': patient_file(tmp_path, OPINION)}
+    values = {'params_file': patient_file(tmp_path, validator={'second_opinion': True})}
     with (
         SingleNodes(
             ros_domain, tmp_path, values, names=('validator',), variables={'PYTHONPATH': path}

@@ -23,7 +23,7 @@ from support.goals import WAIT_S, Feedback
 from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes
 from support.stopping import PICK, STOPPED, Operator
-from support.waiting import wait_until
+from support.waiting import patient_file, wait_until
 
 from safegen_msgs.action import ExecutePlan
 from safegen_msgs.msg import Task
@@ -37,16 +37,6 @@ from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.rclpy_compat import GoalClient
 
 SILENCE_S = 4.0  # longer than a busy machine holds up a client that lives
-PARAMETERS = f"""
-/**/planner:
-  ros__parameters:
-    goals_waiting: 1
-    validator_timeout: 6.0
-    heartbeat_timeout: {SILENCE_S}
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: {SILENCE_S}
-"""
 BY_MODEL = Options(max_attempts=255, search_fallback=False, strategy='model')
 BY_SEARCH = Options(strategy='search')
 
@@ -56,10 +46,9 @@ def nodes(
     server: ModelServer, ros_domain: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SingleNodes]:
     folder = tmp_path_factory.mktemp('nodes')
-    parameters = folder / 'parameters.yaml'
-    parameters.write_text(PARAMETERS, encoding='utf-8')
+    late = {'goals_waiting': 1, 'validator_timeout': 6.0}
     values = {
-        'params_file': parameters,
+        'params_file': patient_file(folder, SILENCE_S, planner=late),
         'cell': 'symbolic',
         'real_time_factor': 2.0,
         'model': f'{server.url}#{MODEL}',

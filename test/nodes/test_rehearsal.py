@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from support.model_server import MODEL, ModelServer
 from support.motion import Motion
+from support.waiting import patient_file
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -22,17 +23,6 @@ from safegen_ros.verdict import Category
 pytestmark = pytest.mark.nightly
 
 ROOT = Path(__file__).parents[2]
-PARAMETERS = """
-/**/planner:
-  ros__parameters:
-    model: {url}#{model}
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-    scene_file: {scene}
-    rehearse: always
-"""
 CONSTRAINED = (ROOT / 'examples' / 'reach_behind.pddl').read_text(encoding='utf-8')
 FREE = CONSTRAINED.replace('(:constraints (sometime-before (on b4 b3) (on b5 b4)))', '')
 TOWER_FIRST = parse_plan(
@@ -46,13 +36,10 @@ BY_SEARCH = Options(strategy='search', time_budget_s=100.0)
 def client(ros_domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of a stack whose cell is that of figure 6, and which rehearses everything."""
     folder = tmp_path_factory.mktemp('rehearsal')
-    parameters = folder / 'parameters.yaml'
     with ModelServer() as server:
-        parameters.write_text(
-            PARAMETERS.format(
-                url=server.url, model=MODEL, scene=ROOT / 'config' / 'figure6_scene.yaml'
-            )
-        )
+        always = {'scene_file': str(ROOT / 'config/figure6_scene.yaml'), 'rehearse': 'always'}
+        model = {'model': f'{server.url}#{MODEL}'}
+        parameters = patient_file(folder, planner=model, executor=always)
         specs = node_specs('sim', {'params_file': parameters})
         environment = {'ROS_DOMAIN_ID': str(ros_domain), 'SAFEGEN_RUNS_DIR': str(folder)}
         with Supervisor(specs, log_dir=folder, environment=environment) as stack:

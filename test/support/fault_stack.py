@@ -26,7 +26,7 @@ from support.model_server import MODEL, ModelServer
 from support.single_nodes import SingleNodes
 from support.stopping import Operator
 from support.supervised import SupervisedNodes
-from support.waiting import patient_arm_file, wait_until
+from support.waiting import patient_arm_file, patient_file, wait_until
 from support.watched_executor import LOOK, VARIABLE
 
 TWIN, SERIAL, TCP, SSH = TRANSPORTS = ('twin', 'serial', 'tcp', 'ssh')
@@ -44,15 +44,6 @@ PICK = TOWER.replace('(and (on a b) (on c a))', '(holding a)')
 #: Longest silence of a node, of the agent's client and of the agent's mover [s]; longer than a busy
 #: machine holds up what lives.
 HEARTBEAT_S, LINK_S = 3.0, 1.5
-PARAMETERS = f"""
-/**/planner:
-  ros__parameters:
-    heartbeat_timeout: {HEARTBEAT_S}
-    validator_timeout: {2 * HEARTBEAT_S}
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: {HEARTBEAT_S}
-"""
 LOOK_S = 0.01
 #: An arm that is nearer than this to where it rests in the end has stopped [rad].
 REST = float(np.radians(0.5))
@@ -192,8 +183,8 @@ def fault_stack(transport: str, domain: int, folder: Path) -> Iterator[Stack]:
     kind = SupervisedNodes if transport == SUPERVISED_TWIN else SingleNodes
     if transport == SSH and not has_sshd():
         pytest.skip('FAULTS OVER SSH ARE NOT TESTED HERE: apt-get install openssh-server')
-    parameters = folder / 'parameters.yaml'
-    parameters.write_text(PARAMETERS, encoding='utf-8')
+    late = {'validator_timeout': 2 * HEARTBEAT_S}
+    parameters = patient_file(folder, HEARTBEAT_S, planner=late)
     with ModelServer() as server, MujocoTwin(SCENE, _poses()) as arm:
         values = {'params_file': parameters, 'model': f'{server.url}#{MODEL}'}
         if transport in (TWIN, SUPERVISED_TWIN):

@@ -24,22 +24,7 @@ from safegen_ros.record.run_log import KeptRun
 from support.goals import WAIT_S
 from support.model_server import MODEL, ModelServer, Script
 from support.stopping import Operator
-from support.waiting import wait_until
-
-PARAMETERS = """
-/**/planner:
-  ros__parameters:
-    model: {url}#{model}
-    server_tries: 1
-    journal: {folder}
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-    cell: symbolic
-    real_time_factor: 4.0
-    journal: {folder}
-"""
+from support.waiting import patient_file, wait_until
 
 
 @dataclass(frozen=True)
@@ -69,16 +54,15 @@ class Stack:
 
 
 @contextmanager
-def one_process_stack(folder: Path, more: str = '', namespace: str = '/') -> Iterator[Stack]:
+def one_process_stack(folder: Path, namespace: str = '/', **planner: object) -> Iterator[Stack]:
     """Such a stack with a symbolic cell, whose parameters and journals are in a folder.
 
     Args:
         folder: for both.
-        more: lines of YAML with further parameters of the executor.
         namespace: of all nodes.
+        planner: further parameters of that node.
     """
-    file = folder / 'parameters.yaml'
-    executor = None
+    executor, journal = None, str(folder)
     with (
         ModelServer() as server,
         Client(namespace) as client,
@@ -86,7 +70,9 @@ def one_process_stack(folder: Path, more: str = '', namespace: str = '/') -> Ite
     ):
         patch.setenv('SAFEGEN_RUNTIME_DIR', str(folder))
         patch.setenv('SAFEGEN_STATE_DIR', str(folder))
-        file.write_text(PARAMETERS.format(url=server.url, model=MODEL, folder=folder) + more)
+        planner |= {'model': f'{server.url}#{MODEL}', 'server_tries': 1, 'journal': journal}
+        cell = {'cell': 'symbolic', 'real_time_factor': 4.0, 'journal': journal}
+        file = patient_file(folder, planner=planner, executor=cell)
         rclpy.init(
             args=['--ros-args', '-r', f'__ns:={namespace}', '--params-file', str(file)],
             signal_handler_options=SignalHandlerOptions.NO,

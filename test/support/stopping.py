@@ -30,7 +30,7 @@ from support.blocks_small import THREE_TEXT as THREE
 from support.goals import WAIT_S
 from support.leading import StateCaller
 from support.model_server import MODEL, ModelServer
-from support.waiting import wait_until
+from support.waiting import patient_file, wait_until
 
 LONG = (share_dir() / 'examples' / 'tower_order.pddl').read_text(encoding='utf-8')
 LONG_PLAN = solve(load_task(LONG).problem).plan
@@ -40,14 +40,6 @@ PICK = THREE.replace('(and (on a b) (on c a))', '(holding a)')
 ENDLESS = Options(max_attempts=255, search_fallback=False, strategy='model')
 BY_SEARCH = Options(strategy='search')
 STOPPED = (ErrorCode.PLANNING_STOPPED, ErrorCode.EXECUTION_STOPPED)
-PARAMETERS = """
-/**/planner:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: {silence_s}
-"""
 
 
 @contextmanager
@@ -65,11 +57,9 @@ def stoppable_stack(
     `silence_s` is how long a silence the executor bears [s]; a short one is for what tests that.
     `executor` is a module of the tests that runs in place of that node, with more `variables`.
     """
-    parameters = folder / 'parameters.yaml'
-    parameters.write_text(PARAMETERS.format(silence_s=silence_s), encoding='utf-8')
     with ModelServer() as server:
         values = {
-            'params_file': parameters,
+            'params_file': patient_file(folder, executor={'heartbeat_timeout': silence_s}),
             'real_time_factor': real_time_factor,
             'model': f'{server.url}#{MODEL}',
         }

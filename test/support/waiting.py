@@ -6,27 +6,27 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import yaml
 
 from safegen_ros.paths import data_path
 
 WAIT_S = 60.0
-PATIENT = """
-/**/planner:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-/**/executor:
-  ros__parameters:
-    heartbeat_timeout: 60.0
-"""
-"""For a stack whose tests are not about silence: a busy machine holds up nodes and clients."""
 
 
-def patient_file(folder: Path, more: str = '') -> Path:
-    """A file with the parameters of a stack that bears long silences, and further ones in YAML."""
+def patient_file(folder: Path, silence_s: float = 60.0, **more: Mapping[str, object]) -> Path:
+    """A file with the parameters of a stack that bears long silences, and further ones by node.
+
+    A busy machine holds up nodes and clients: only a test of silence has a short one [s].
+    """
+    values = {node: {'heartbeat_timeout': silence_s} for node in ('planner', 'executor')}
+    for node, further in more.items():
+        values[node] = values.get(node, {}) | dict(further)
+    text = {f'/**/{node}': {'ros__parameters': own} for node, own in values.items()}
     file = folder / 'parameters.yaml'
-    file.write_text(PATIENT + more, encoding='utf-8')
+    file.write_text(yaml.safe_dump(text), encoding='utf-8')
     return file
 
 
