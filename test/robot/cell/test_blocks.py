@@ -6,14 +6,16 @@ from __future__ import annotations
 import math
 import random
 import threading
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import strategies
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
+from safegen_ros.pddl.ground import Grounder
+from safegen_ros.pddl.model import And, Problem
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.grounding import Tool, free_slot, ground, initial_layout
 from safegen_ros.robot.pose import Pose, planar_distance
@@ -33,42 +35,22 @@ def cell():
         yield cell
 
 
-def random_state(rng, blocks):
+def random_state(rng, count):
     """A random configuration of blocks b1.. with an empty hand."""
-    towers = []
-    for name in rng.sample([f'b{index + 1}' for index in range(blocks)], blocks):
-        place = rng.randrange(len(towers) + 1)
-        if place == len(towers):
-            towers.append([name])
-        else:
-            towers[place].append(name)
-    atoms = {('arm-empty',)}
-    for tower in towers:
-        atoms |= {('on-table', tower[0]), ('clear', tower[-1])}
-        atoms |= {('on', up, down) for down, up in pairwise(tower)}
-    return frozenset(atoms)
+    return strategies.blocks(rng, count, 0).init
 
 
 def successors(state):
     """Every legal action of the four-operator Blocksworld, with the state that it leads to."""
-    held = next((atom[1] for atom in state if atom[0] == 'holding'), None)
-    clear = sorted(atom[1] for atom in state if atom[0] == 'clear')
-    moves = {}
-    if held is not None:
-        free = {('arm-empty',), ('clear', held)}
-        rest = state - {('holding', held)}
-        moves['putdown', held] = rest | free | {('on-table', held)}
-        for under in clear:
-            moves['stack', held, under] = (rest - {('clear', under)}) | free | {('on', held, under)}
-        return moves
-    for block in clear:
-        rest = state - {('arm-empty',), ('clear', block)} | {('holding', block)}
-        if ('on-table', block) in state:
-            moves['pickup', block] = rest - {('on-table', block)}
-        for atom in state:
-            if atom[:2] == ('on', block):
-                moves['unstack', block, atom[2]] = rest - {atom} | {('clear', atom[2])}
-    return moves
+    names = {name: 'object' for _, *terms in state for name in terms}
+    problem = Problem('now', strategies.BLOCKSWORLD, names, state, And(()), ())
+    grounder = Grounder(problem)
+    bits = grounder.table.encode(state)
+    return {
+        (action.step.action, *action.step.arguments): grounder.table.decode(action.apply(bits))
+        for action in grounder.all_actions()
+        if action.applicable(bits)
+    }
 
 
 def gaussian(rng, sigma):

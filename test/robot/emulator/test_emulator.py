@@ -35,12 +35,6 @@ def at_rest(robot):
 
 
 @pytest.fixture(scope='module')
-def emulator():
-    with MujocoTwin(SCENE) as twin, Emulator(twin, tcp_port=0) as running:
-        yield running
-
-
-@pytest.fixture(scope='module')
 def robot(emulator):
     vendors = MyCobot280(emulator.serial_port)
     yield vendors

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from safegen_ros.errors import Canceled, ErrorCode, RobotError
-from safegen_ros.robot.arm import Arm, World
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
 from safegen_ros.robot.description.mjcf import build_mjcf, legend
 from safegen_ros.robot.pose import Pose
@@ -32,12 +31,6 @@ def in_another_thread(call):
     thread = threading.Thread(target=call)
     thread.start()
     thread.join()
-
-
-def test_the_twin_is_an_arm_and_a_world():
-    with MujocoTwin(SCENE) as twin:
-        assert isinstance(twin, Arm)
-        assert isinstance(twin, World)
 
 
 def test_a_move_ends_at_its_target_and_keeps_the_speed_cap():

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated firmware of a module, and the driver at its serial port."""
+"""The emulated firmware of a module, and the driver of the myCobot at its serial port."""
 
 from __future__ import annotations
 
