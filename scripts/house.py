@@ -48,7 +48,7 @@ LIMITS = {
     'source files': Limit(558, 400),
     'source lines': Limit(114_471, 76_000),
     'test files': Limit(269),
-    'test lines': Limit(60_193, 42_000),
+    'test lines': Limit(59_799, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
