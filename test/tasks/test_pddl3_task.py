@@ -18,9 +18,11 @@ from support.strategies import examples
 from safegen_ros.benchmarks.comparison import Line
 from safegen_ros.benchmarks.household.episodes import measure, scripted
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
-from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.search.solve import solve
 from safegen_ros.tasks.cells import CellSetup
 from safegen_ros.tasks.household.tasks import DEFECTS, clean_tasks
+from safegen_ros.tasks.pddl3 import task as pddl3_task
 from safegen_ros.tasks.pddl3.domains import (
     builtin_domain_text,
     kits,
@@ -161,6 +163,24 @@ def test_every_world_has_what_the_stack_asks_for() -> None:
         assert task.verify('nonsense').category is Category.FORMAT_ERROR
         assert dict(task.summary())['constraint']
     assert isinstance(read_action_task(THREE_TEXT), Pddl3Task)
+
+
+def test_a_plan_is_read_once_for_its_verdict_and_its_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = list[str]()
+
+    def read(text: str, *, timed: bool = False) -> Plan:
+        texts.append(text)
+        return parse_plan(text, timed=timed)
+
+    monkeypatch.setattr(pddl3_task, 'parse_plan', read)
+    task = load_task(THREE_TEXT)
+    plan = solve(task.problem).plan
+    text = '\n'.join(f'{step} [5]' for step in plan)  # a duration says nothing here
+    assert task.verify(text).ok
+    assert task.steps_of(text) == tuple((step,) for step in plan)
+    assert texts == [text]
 
 
 @pytest.mark.parametrize('format', [*WORLDS, 'pddl'])

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError, SafegenError
@@ -92,6 +93,12 @@ class Pddl3Task:
         """The validator of this task; it keeps its grounding."""
         return Validator(self.problem)
 
+    @cached_property
+    def _parsed(self) -> Callable[[str], Plan]:
+        """Reads a plan, and keeps the last one: its verdict and its steps are asked for in turn."""
+        timed = bool(self.problem.domain.durative)
+        return lru_cache(maxsize=1)(lambda text: parse_plan(text, timed=timed))
+
     @property
     def world(self) -> str:
         """The name of its domain."""
@@ -114,6 +121,9 @@ class Pddl3Task:
 
     def verify(self, answer: str | Plan, *, step_by_step: bool = False) -> Verdict:
         """The verdict on a plan or on the text of one; see `ActionTask.verify`."""
+        if isinstance(answer, str):
+            with suppress(PlanFormatError):  # the verdict names the error
+                answer = self._parsed(answer)
         if step_by_step:
             return verify_step(self.problem, answer)
         return self.validator.verify(answer)
@@ -161,15 +171,15 @@ class Pddl3Task:
 
         Each is one action, or a moment where actions overlap in time; see `pddl.moments`.
         """
-        if not self.problem.domain.durative:
-            return read_plan(answer)
         timed = self.problem.timed
         try:
-            plan = parse_plan(answer, timed=True)
+            plan = self._parsed(answer)
+            if not self.problem.domain.durative:
+                return tuple((step,) for step in plan.steps)
             if timed and not plan.times:
                 plan = TimedActions(self.problem).timed(plan)
         except (PlanFormatError, KeyError, ValueError):
-            return ()
+            return () if self.problem.domain.durative else read_plan(answer)
         return steps_of_plan(plan, timed)
 
     def answer_of(self, steps: Steps, *, step_by_step: bool = False) -> str:
