@@ -70,7 +70,7 @@ def undeclared_heads(scope: Scope, groups: Iterable[Group]) -> dict[str, tuple[s
     """
     reader, found = scope.reader, dict[str, tuple[str, ...]]()
     for group in groups:
-        head = group.items[1] if group.head == DERIVED and len(group.items) == 3 else None
+        head = group.items[1] if len(group.items) == 3 else None
         name, assumed = head.head if isinstance(head, Group) else '', reader.assumed
         if assumed is not None:
             assumed.called.add(name)  # the rules decide how many arguments it has
@@ -88,7 +88,7 @@ def undeclared_heads(scope: Scope, groups: Iterable[Group]) -> dict[str, tuple[s
 
 
 def read_rules(scope: Scope, groups: Iterable[Group]) -> tuple[DerivedRule, ...]:
-    """Reads those of some sections that are rules, `(:derived (above ?x ?y) FORMULA)`.
+    """Reads rules, `(:derived (above ?x ?y) FORMULA)`.
 
     An error in one is noted, and the others read.
 
@@ -97,7 +97,7 @@ def read_rules(scope: Scope, groups: Iterable[Group]) -> tuple[DerivedRule, ...]
     """
     reader, found = scope.reader, {}
     for group in groups:
-        rule = reader.attempt(_read_rule, scope, group) if group.head == DERIVED else None
+        rule = reader.attempt(_read_rule, scope, group)
         if rule is not None:
             found[group] = rule
     circle = negative_circle(found.values())

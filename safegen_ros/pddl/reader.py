@@ -123,15 +123,17 @@ def _read_domain(reader: Reader, top: Group) -> Domain:
     domain = replace(
         domain,
         predicates=_predicates(reader, domain, sections),
-        functions=read_functions(reader, domain, sections.get(':functions', _NOTHING)),
+        functions=read_functions(reader, domain, sections[':functions'])
+        if ':functions' in sections
+        else {},
     )
     reader.finish()  # a name that was declared wrongly would be reported wherever it is used
     scope = Scope(reader, domain, domain.constants)
-    if heads := undeclared_heads(scope, several):
+    if rules := [group for group in several if group.head == DERIVED]:
+        heads = undeclared_heads(scope, rules)
         domain = replace(domain, predicates={**domain.predicates, **heads})
         scope = replace(scope, domain=domain)
-    if derived := read_rules(scope, several):
-        domain = replace(domain, derived=derived)
+        domain = replace(domain, derived=read_rules(scope, rules))
         scope = replace(scope, domain=domain)
     found = _actions(scope, [group for group in several if group.head != DERIVED])
     durative = {name: each for name, each in found.items() if isinstance(each, DurativeAction)}
