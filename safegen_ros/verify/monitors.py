@@ -285,7 +285,9 @@ class MonitorSet:
     def __init__(self, problem: Problem, table: AtomTable) -> None:
         self.table = table
         self._place = 1  # behind the bit that says that one is violated
-        built = [self._monitor(constraint) for constraint in sequential(problem).constraints]
+        if problem.domain.durative or problem.timed:
+            problem = sequential(problem)
+        built = [self._monitor(constraint) for constraint in problem.constraints]
         self.monitors = tuple(monitor for monitor, _ in built)
         self.horizon = max((horizon for _, horizon in built), default=0)
         self._clock = self._place

@@ -259,7 +259,9 @@ def check_atoms(problem: Problem, observed: State) -> None:
         SafegenError: `STATE_MISMATCH`, with the atom.
     """
     objects, domain = problem.objects, problem.domain
-    predicates = {**domain.predicates, **remembered_predicates(domain)}
+    predicates = domain.predicates
+    if domain.durative:
+        predicates = {**predicates, **remembered_predicates(domain)}
     for fact in observed:
         atom, kinds = fact, predicates.get(fact[0])
         if is_value(fact):
