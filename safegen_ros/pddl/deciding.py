@@ -133,13 +133,17 @@ def wish_names(domain: Domain, rules: Iterable[SoftRule | Preference]) -> frozen
     return frozenset(rule.name for rule in (*rules, *taken)) - {''}
 
 
+def has_wishes(problem: Problem) -> bool:
+    """Whether a problem has preferences."""
+    actions = problem.domain.actions.values()
+    return bool(problem.preferences) or any(action.wishes for action in actions)
+
+
 def without_wishes(problem: Problem) -> Problem:
     """The problem without its preferences, and without a metric that counts them."""
-    actions = problem.domain.actions
-    soft = problem.preferences or problem.domain.wishes
-    if not (soft or any(action.wishes for action in actions.values())):
+    if not (has_wishes(problem) or problem.domain.wishes):
         return problem
-    bare = {name: replace(action, wishes=()) for name, action in actions.items()}
+    bare = {name: replace(each, wishes=()) for name, each in problem.domain.actions.items()}
     metric = problem.metric
     if metric and any(each.predicate == VIOLATED for each in functions_of(metric.expression)):
         metric = None

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.deciding import state_functions
+from safegen_ros.pddl.deciding import has_wishes, state_functions
 from safegen_ros.pddl.flatten import sequential
 from safegen_ros.pddl.model import Problem
 from safegen_ros.search.budget import (
@@ -27,7 +27,6 @@ from safegen_ros.search.fast_downward import fast_downward_available, solve_with
 from safegen_ros.search.in_process import solve_in_process
 from safegen_ros.search.kairos import kairos_available, solve_with_kairos
 from safegen_ros.search.wishes import solve_with_wishes
-from safegen_ros.verify.cost import has_wishes
 from safegen_ros.verify.temporal import TemporalProof
 
 Route = Literal['auto', 'in-process', 'fast-downward', 'kairos']

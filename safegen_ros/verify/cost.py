@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import partial
 
 from safegen_ros.pddl.bits import AtomTable, compile_test, condition
-from safegen_ros.pddl.deciding import with_sources
+from safegen_ros.pddl.deciding import has_wishes, with_sources
 from safegen_ros.pddl.expressions import TOTAL_COST, TOTAL_TIME, VIOLATED
 from safegen_ros.pddl.facts import exact, is_value, told_value, value_fact
 from safegen_ros.pddl.formulas import bindings, substitute
@@ -59,12 +59,6 @@ def _with_values(
     told = {told_value(fact)[0] for fact in problem.init if is_value(fact)}
     more = {value_fact(f, v) for f, v in values.items() if f[0] in ranking and f not in told}
     return replace(problem, init=problem.init | more), ranking
-
-
-def has_wishes(problem: Problem) -> bool:
-    """Whether a problem has preferences."""
-    actions = problem.domain.actions.values()
-    return bool(problem.preferences) or any(action.wishes for action in actions)
 
 
 def broken_wishes(problem: Problem, plan: Plan) -> Breaks:

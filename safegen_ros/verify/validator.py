@@ -15,13 +15,14 @@ from dataclasses import replace
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable, no_tick
+from safegen_ros.pddl.deciding import has_wishes
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import Formula, Problem
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.pddl.writer import constraint_text, formula_text, names_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict, joined, step_name
-from safegen_ros.verify.cost import broken_wishes, has_wishes, told_wishes
+from safegen_ros.verify.cost import broken_wishes, told_wishes
 from safegen_ros.verify.monitors import ConstraintMonitor, MonitorSet, Standing, Status
 from safegen_ros.verify.temporal import TemporalProof
 

@@ -25,6 +25,7 @@ from safegen_ros.llm.model_names import (
     prompt_style,
     words_of_model,
 )
+from safegen_ros.pddl.deciding import has_wishes
 from safegen_ros.pddl.extract import REMARK, extract_plan
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, Step
@@ -41,7 +42,6 @@ from safegen_ros.tasks.pddl3.prompts.words import (
     words_of,
 )
 from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify.cost import has_wishes
 
 History = Sequence[tuple[str, Verdict]]
 Message = dict[str, str]
