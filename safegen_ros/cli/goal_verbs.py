@@ -179,7 +179,7 @@ def run(
     with Console(stderr=True).status('loading safegen'):
         from safegen_ros.cli.demo import run_goal
         from safegen_ros.cli.plan_goal import plan_task, run_request
-        from safegen_ros.cli.show import when_kept
+        from safegen_ros.cli.show import print_json
         from safegen_ros.goals.request import GoalRequest
         from safegen_ros.pddl.plan import parse_plan
         from safegen_ros.ros.stack_state import absolute_namespace, require_stack
@@ -205,7 +205,8 @@ def run(
         raise typer.Exit(plan_task(spoken or asked, options, namespace, as_json))
     if set_up:
         require_set_up(namespace)
-    console, done = Console(stderr=as_json), when_kept(as_json)
+    console = Console(stderr=as_json)
+    done: Callable[[Path], None] = print_json if as_json else lambda folder: None
     if spoken is not None:
         raise typer.Exit(run_request(spoken, options, namespace, console, yes, as_json, done))
     raise typer.Exit(run_goal(asked, namespace, console, video=video, done=done))

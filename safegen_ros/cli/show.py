@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,9 @@ def show_run(name: str, as_json: bool, events: bool) -> int:
     return ExitStatus.OK if record_state(kept)[0] else ExitStatus.FAILED
 
 
-def when_kept(as_json: bool) -> Callable[[Path], None]:
-    """What to do with the folder of a run whose record is whole: print it as JSON, or nothing."""
-
-    def print_json(folder: Path) -> None:
-        print(json.dumps(run_json(folder, load_run(folder))))
-
-    return print_json if as_json else lambda folder: None
+def print_json(folder: Path) -> None:
+    """Prints the run in a folder as JSON."""
+    print(json.dumps(run_json(folder, load_run(folder))))
 
 
 def record_state(kept: KeptRun) -> tuple[bool, str]:
