@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, Sampling
+from safegen_ros.llm.backend import Backend
 from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
@@ -25,7 +25,7 @@ from safegen_ros.pddl.writer import problem_text
 from safegen_ros.record.run import AnswerRecord, UnderstoodRecord
 from safegen_ros.stages import PlanningPhase
 from safegen_ros.sync import Closing
-from safegen_ros.tasks.context import Style
+from safegen_ros.tasks.context import Style, sampling_of
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle, style_of
 
 if TYPE_CHECKING:
@@ -54,16 +54,6 @@ def backend_of(name: str, values: Mapping[str, Any]) -> Backend:
         batch=values['goals_at_once'],
         key_env=values['api_key_env'],
         retry=RetryPolicy(silence_s=values['server_silence'], tries=values['server_tries']),
-    )
-
-
-def sampling_of(values: Mapping[str, Any], goal: Any) -> Sampling:
-    """How the first answer for a goal is drawn."""
-    return Sampling(
-        temperature=values['temperature'],
-        top_p=values['top_p'],
-        max_new_tokens=values['max_new_tokens'],
-        seed=goal.seed or values['seed'],
     )
 
 

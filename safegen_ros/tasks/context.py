@@ -57,6 +57,16 @@ class ModelOpener(Protocol):
         ...
 
 
+def sampling_of(values: Mapping[str, Any], goal: Any) -> Sampling:
+    """How the first answer for a goal is drawn."""
+    return Sampling(
+        temperature=values['temperature'],
+        top_p=values['top_p'],
+        max_new_tokens=values['max_new_tokens'],
+        seed=goal.seed or values['seed'],
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PlanningContext:
     """What a planner has for a goal.
