@@ -26,8 +26,7 @@ from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify import validator as validator_module
 from safegen_ros.verify.admissible import Shield
 from safegen_ros.verify.cost import rank
-from safegen_ros.verify.remaining import remaining_problem
-from safegen_ros.verify.run_monitor import RunMonitor
+from safegen_ros.verify.run_monitor import RunMonitor, remaining_problem
 from safegen_ros.verify.validator import Validator, verify
 
 _ACTIONS = {

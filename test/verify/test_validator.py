@@ -21,7 +21,7 @@ from safegen_ros.tasks.pddl3.task import Pddl3Task
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.cost import rank
-from safegen_ros.verify.remaining import remaining_problem
+from safegen_ros.verify.run_monitor import remaining_problem
 from safegen_ros.verify.validator import Validator, verify
 
 SWITCHES = read_domain(

@@ -27,7 +27,7 @@ from safegen_ros.tasks.pddl3.planning.stepwise import (
     TerminationReason,
     run_stepwise,
 )
-from safegen_ros.verify.remaining import refuse_clocked
+from safegen_ros.verify.run_monitor import refuse_clocked
 from safegen_ros.verify.validator import Validator
 
 

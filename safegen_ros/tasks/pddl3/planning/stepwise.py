@@ -25,8 +25,7 @@ from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.verdict import BrokenConstraint, Category, Verdict
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.monitors import MonitorSet, Standing
-from safegen_ros.verify.remaining import remaining_problem
-from safegen_ros.verify.run_monitor import check_atoms
+from safegen_ros.verify.run_monitor import check_atoms, remaining_problem
 from safegen_ros.verify.validator import Validator
 
 Observe = Callable[[], State]

@@ -45,7 +45,7 @@ from safegen_ros.tasks.pddl3.planning.hierarchy.scope import (
 from safegen_ros.verdict import Verdict
 from safegen_ros.verify.admissible import Shield, Situation
 from safegen_ros.verify.monitors import Standing
-from safegen_ros.verify.remaining import OBLIGATIONS, remaining_problem
+from safegen_ros.verify.run_monitor import OBLIGATIONS, remaining_problem
 from safegen_ros.verify.validator import Validator
 
 PlanPart = Callable[[Problem, float, Callable[[], bool]], Plan]
