@@ -23,11 +23,10 @@ from safegen_ros.planning.levels import level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Level
 from safegen_ros.record import events
 from safegen_ros.record import run as records
-from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.present.report import write_report
 from safegen_ros.record.present.telling import tell
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, task_record
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import Cell
 from safegen_ros.robot.cell.symbolic import SymbolicCell

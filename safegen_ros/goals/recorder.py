@@ -28,12 +28,11 @@ from safegen_ros.paths import data_path, share_dir
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record import events
 from safegen_ros.record import run as records
-from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.mcap_writer import STACK_TOPICS, McapRecorder, unsubscribe
 from safegen_ros.record.present.report import write_report
 from safegen_ros.record.run_events import RunEvents
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, task_record
 from safegen_ros.robot.arms.model import JOINT_NAMES
 from safegen_ros.robot.scene import load_scene
 from safegen_ros.ros import conversions, qos, record_conversions

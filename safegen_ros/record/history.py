@@ -166,24 +166,6 @@ def duration_s(kept: KeptRun) -> float:
     return (last - first).total_seconds()
 
 
-def task_record(task: ActionTask, source: str, domain_text: str) -> TaskRecord:
-    """The task as it is written down.
-
-    Args:
-        source: the file that it came from, or who sent it.
-        domain_text: PDDL of its domain; empty for a built-in one.
-    """
-    return TaskRecord(
-        task.name,
-        source,
-        task.world,
-        domain_text,
-        task.problem_text,
-        task.format,
-        task.pddl,
-    )
-
-
 def recorded_task(record: RunRecord) -> ActionTask:
     """The task of a run, read again from its text.
 

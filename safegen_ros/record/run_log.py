@@ -17,6 +17,7 @@ from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_writte
 from safegen_ros.record.run import RunRecord, TaskRecord
 from safegen_ros.schema import SchemaReader, plain
 from safegen_ros.sync import Closing
+from safegen_ros.tasks.task import ActionTask
 
 
 class RunState(Enum):
@@ -131,3 +132,21 @@ def _is_time(text: str) -> bool:
         return datetime.fromisoformat(text).tzinfo is not None
     except ValueError:
         return False
+
+
+def task_record(task: ActionTask, source: str, domain_text: str) -> TaskRecord:
+    """The task as it is written down.
+
+    Args:
+        source: the file that it came from, or who sent it.
+        domain_text: PDDL of its domain; empty for a built-in one.
+    """
+    return TaskRecord(
+        task.name,
+        source,
+        task.world,
+        domain_text,
+        task.problem_text,
+        task.format,
+        task.pddl,
+    )

@@ -29,11 +29,10 @@ from safegen_ros.record.events import (
     StackEvent,
     StepEvent,
 )
-from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JournalEntry
 from safegen_ros.record.node_journal import GOAL_ID
 from safegen_ros.record.run import AttemptRecord, BlockRecord, ModelRecord, ReplanRecord, TaskRecord
-from safegen_ros.record.run_log import read_event
+from safegen_ros.record.run_log import read_event, task_record
 from safegen_ros.ros import conversions, qos
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.pddl3.formats import PDDL

@@ -28,9 +28,8 @@ from safegen_ros.record.approval import (
     shown_request,
 )
 from safegen_ros.record.events import PlanEvent
-from safegen_ros.record.history import task_record
 from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, task_record
 
 END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
 FIRST, SECOND, THIRD = (f'2026010{n}T000000Z-000{n}' for n in (1, 2, 3))
@@ -64,7 +63,7 @@ _CUT_OFF = """
 import os, signal, sys
 from pathlib import Path
 from support.kept_runs import TASK
-from safegen_ros.record.history import task_record
+from safegen_ros.record.run_log import task_record
 from safegen_ros.record.events import StepEvent
 from safegen_ros.record.run_log import RunLog
 log = RunLog(Path(sys.argv[1]), task_record(TASK, 'two.pddl', ''), 'twin')

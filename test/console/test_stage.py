@@ -32,8 +32,8 @@ from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.record.events import TaskEvent, begin
-from safegen_ros.record.history import task_record
 from safegen_ros.record.present.pictures import goal_html, state_html, wanted_towers
+from safegen_ros.record.run_log import task_record
 from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.description.mjcf import build_mjcf, legend
 from safegen_ros.robot.pose import Pose

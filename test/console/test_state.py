@@ -61,10 +61,10 @@ from safegen_ros.record.events import (
     TaskEvent,
     begin,
 )
-from safegen_ros.record.history import task_record
 from safegen_ros.record.present.cards import attempt_html
 from safegen_ros.record.present.wording import NEXT, next_words
 from safegen_ros.record.run import AttemptRecord, ReplanRecord, TaskRecord
+from safegen_ros.record.run_log import task_record
 from safegen_ros.ros.liveness import HeartbeatMonitor
 from safegen_ros.tasks.pddl3.task import load_files
 from safegen_ros.verdict import Category, Verdict

@@ -11,7 +11,6 @@ import pytest
 
 from safegen_ros.pddl.moments import steps_of_plan
 from safegen_ros.pddl.plan import Plan, parse_plan
-from safegen_ros.record.history import task_record
 from safegen_ros.record.present.cards import attempt_html
 from safegen_ros.record.present.chart import (
     GanttChart,
@@ -23,6 +22,7 @@ from safegen_ros.record.present.chart import (
 )
 from safegen_ros.record.present.runs import frames
 from safegen_ros.record.run import AttemptRecord, ModelRecord, RunRecord, StepRecord
+from safegen_ros.record.run_log import task_record
 from safegen_ros.tasks.pddl3.task import Pddl3Task, load_files, load_task
 
 PATROL = Path(__file__).parents[2] / 'examples/patrol'

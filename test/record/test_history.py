@@ -30,7 +30,6 @@ from safegen_ros.record.history import (
     find_run,
     list_runs,
     outcome_of,
-    task_record,
 )
 from safegen_ros.record.journal import JOURNAL, Journal, load_journal
 from safegen_ros.record.node_journal import NodeJournal
@@ -46,7 +45,7 @@ from safegen_ros.record.present.runs import (
 )
 from safegen_ros.record.present.wording import steps_of
 from safegen_ros.record.run import ReplanRecord, RunRecord, StepRecord, WorldRecord
-from safegen_ros.record.run_log import RunLog, RunState, load_run
+from safegen_ros.record.run_log import RunLog, RunState, load_run, task_record
 from safegen_ros.schema import plain
 
 

@@ -25,13 +25,13 @@ from safegen_ros.record.events import (
     StopEvent,
     TaskEvent,
 )
-from safegen_ros.record.history import list_runs, outcome_of, task_record
+from safegen_ros.record.history import list_runs, outcome_of
 from safegen_ros.record.journal import JOURNAL, load_journal
 from safegen_ros.record.node_journal import NodeJournal, load_goals
 from safegen_ros.record.replay import reverify, why_not_executed
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord, ReleaseRecord, ReplanRecord
 from safegen_ros.record.run_events import MOST_GOALS, RunEvents
-from safegen_ros.record.run_log import RunLog, RunState
+from safegen_ros.record.run_log import RunLog, RunState, task_record
 from safegen_ros.tasks.pddl3.task import load_task
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record import events
 from safegen_ros.record import run as records
-from safegen_ros.record.history import task_record
 from safegen_ros.record.replay import reverify
-from safegen_ros.record.run_log import RunLog
+from safegen_ros.record.run_log import RunLog, task_record
 from safegen_ros.tasks.pddl3.task import load_task
 
 TASK = load_task("""
