@@ -20,7 +20,7 @@ from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import Action, AtomFormula, Constraint, Formula, Problem, conjuncts
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.grounding import reachable_actions
+from safegen_ros.search.task import reachable_actions
 from safegen_ros.verify.monitors import MonitorSet
 
 _TIME_S, _MEMORY_MB = 10.0, 1024.0

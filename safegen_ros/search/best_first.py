@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from safegen_ros.pddl.bits import bit_numbers
 from safegen_ros.search.budget import Budget, Unsolvable
-from safegen_ros.search.cuts import Consumables, CutFinder, Cuts
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
-from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.relaxation import Consumables, CutFinder, Cuts, Relaxation
 from safegen_ros.search.task import SearchTask, Successors
 from safegen_ros.verify.monitors import Standing
 

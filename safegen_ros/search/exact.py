@@ -31,9 +31,8 @@ from safegen_ros.pddl.model import (
 from safegen_ros.search.best_first import trace
 from safegen_ros.search.budget import BrokenAtFirst, Budget, Unsolvable
 from safegen_ros.search.costs import NoStepCosts, StepCosts
-from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
-from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.relaxation import Consumables, Relaxation
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import MonitorSet, Standing
 

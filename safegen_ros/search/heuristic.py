@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from safegen_ros.pddl.bits import bit_numbers, single_bits
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.cuts import Consumables
-from safegen_ros.search.relaxation import Counters, Relaxation
+from safegen_ros.search.relaxation import Consumables, Counters, Relaxation
 from safegen_ros.search.rules import AXIOM
 
 

@@ -15,9 +15,8 @@ from safegen_ros.pddl.plan import Plan
 from safegen_ros.search.best_first import GreedySearch, OptimalSearch, Search
 from safegen_ros.search.budget import IN_PROCESS, Budget, Solution
 from safegen_ros.search.costs import NoStepCosts, StepCosts, shortest_is_best
-from safegen_ros.search.cuts import Consumables, CutFinder
 from safegen_ros.search.exact import ExactSearch
-from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.relaxation import Consumables, CutFinder, Relaxation
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
 from safegen_ros.verify.validator import verify

@@ -18,13 +18,11 @@ from safegen_ros.pddl.ground import Grounder
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
-from safegen_ros.search.cuts import Consumables, CutFinder
-from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.search.heuristic import Landmarks, RelaxedPlanner
 from safegen_ros.search.in_process import solve_in_process
-from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.relaxation import Consumables, CutFinder, Relaxation
 from safegen_ros.search.rules import assume, follows, negation, regress
-from safegen_ros.search.task import SearchTask
+from safegen_ros.search.task import SearchTask, reachable_actions
 from safegen_ros.tasks.pddl3.domains import builtin_domain
 
 

@@ -29,8 +29,8 @@ from safegen_ros.pddl.model import (
     subformulas,
 )
 from safegen_ros.search.budget import Budget
-from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.task import reachable_actions
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.verify.monitors import MonitorSet
 

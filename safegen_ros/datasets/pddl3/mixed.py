@@ -18,7 +18,7 @@ from safegen_ros.pddl.model import And, AtomFormula, Problem
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import problem_text
-from safegen_ros.search.grounding import reachable_actions
+from safegen_ros.search.task import reachable_actions
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.kit import (
     UNCONSTRAINED,

@@ -21,8 +21,8 @@ from safegen_ros.pddl.ground import GroundAction, Grounder
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Not, Problem, State
 from safegen_ros.pddl.plan import Step
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
-from safegen_ros.search.grounding import reachable_actions
 from safegen_ros.search.in_process import solve_in_process
+from safegen_ros.search.task import reachable_actions
 from safegen_ros.tasks.planetarium.state_rules import GoalRules
 
 _MOST_PARTS = 4

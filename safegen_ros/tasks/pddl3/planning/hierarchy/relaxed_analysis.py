@@ -18,9 +18,8 @@ from safegen_ros.pddl.deciding import state_functions
 from safegen_ros.pddl.ground import goal_tests
 from safegen_ros.pddl.model import Problem, State
 from safegen_ros.search.budget import Budget, SearchLimit, Unsolvable
-from safegen_ros.search.cuts import Consumables
 from safegen_ros.search.heuristic import RelaxedPlanner
-from safegen_ros.search.relaxation import Relaxation
+from safegen_ros.search.relaxation import Consumables, Relaxation
 from safegen_ros.search.solve import MEMORY_LIMIT_MB
 from safegen_ros.search.task import SearchTask
 from safegen_ros.verify.monitors import Standing
