@@ -15,7 +15,7 @@ from safegen_ros.cli.failures import ExitStatus, print_answer, print_error
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.approval import Approver
-from safegen_ros.record.approval import doubts_and_request
+from safegen_ros.record.signatures import doubts_and_request
 from safegen_ros.ros import conversions
 from safegen_ros.ros.liveness import why_missing
 from safegen_ros.ros.record_conversions import step_texts

@@ -14,9 +14,9 @@ from rich.spinner import Spinner
 from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.record import events
 from safegen_ros.record import run as records
-from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.present.report import steps_in_all
 from safegen_ros.record.present.telling import repeated, tell
+from safegen_ros.record.signatures import ApprovalRecord
 from safegen_ros.stages import ExecutionPhase, GoalStage, PlanningPhase
 from safegen_ros.sync import Closing
 from safegen_ros.terminal import Console

@@ -24,7 +24,7 @@ from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.recorder import planned
 from safegen_ros.goals.request import IN_WORDS, GoalRequest, TranslatedRequest, check_goal_options
-from safegen_ros.record.approval import shown_request
+from safegen_ros.record.signatures import shown_request
 from safegen_ros.ros import conversions
 from safegen_ros.ros.record_conversions import step_texts
 from safegen_ros.ros.stack_state import absolute_namespace

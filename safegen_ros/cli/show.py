@@ -16,8 +16,6 @@ from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.verdicts import print_fact, print_folded, show_verdict
 from safegen_ros.errors import RecordError, SafegenError, UsageError
 from safegen_ros.paths import runs_dir
-from safegen_ros.record.approval import ApprovalRecord
-from safegen_ros.record.chain import signature_words
 from safegen_ros.record.events import MeasuredEvent
 from safegen_ros.record.history import SUCCESS, duration_s, find_run, outcome_of, recorded_task
 from safegen_ros.record.journal import JOURNAL, JournalEntry
@@ -26,6 +24,7 @@ from safegen_ros.record.present.report import step_rows, summary
 from safegen_ros.record.present.telling import tell
 from safegen_ros.record.run import RunRecord
 from safegen_ros.record.run_log import KeptRun, load_run, read_event
+from safegen_ros.record.signatures import ApprovalRecord, signature_words
 from safegen_ros.schema import plain
 from safegen_ros.tasks.pddl3.formats import WORDS
 from safegen_ros.terminal import Console

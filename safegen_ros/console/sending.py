@@ -18,7 +18,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.recorder import RunRecorder, RunStage, planned
 from safegen_ros.goals.request import IN_WORDS, TranslatedRequest, check_goal_options
 from safegen_ros.paths import new_run_dir, runs_dir
-from safegen_ros.record.approval import shown_request
+from safegen_ros.record.signatures import shown_request
 from safegen_ros.ros.actions import ActionResult
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.pddl3.formats import WORDS

@@ -12,7 +12,6 @@ from safegen_ros.console.state import EXECUTE, PLAN, GoalView, Pending, Snapshot
 from safegen_ros.console.widgets import STEPS
 from safegen_ros.errors import ErrorCode
 from safegen_ros.pddl.model import Problem
-from safegen_ros.record.approval import doubts_and_request
 from safegen_ros.record.present.cards import MOST_LIT, attempt_html, steps_html, task_html
 from safegen_ros.record.present.chart import GanttChart, chart_html, chart_of_steps
 from safegen_ros.record.present.constraint_status import lights, lights_html
@@ -28,6 +27,7 @@ from safegen_ros.record.present.wording import (
     steps_of,
 )
 from safegen_ros.record.run import SYMBOLIC, AttemptRecord
+from safegen_ros.record.signatures import doubts_and_request
 from safegen_ros.tasks.pddl3.formats import WORDS
 
 draw = macros('page.html', 'safegen_ros.console', PRESENT)

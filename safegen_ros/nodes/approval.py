@@ -21,7 +21,7 @@ from safegen_msgs.srv import Approve
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.keys.authority import APPROVAL_S, Command, Role, sign
 from safegen_ros.keys.key_pair import operator_key
-from safegen_ros.record.approval import ApprovalRecord, looked_at, shown_request
+from safegen_ros.record.signatures import ApprovalRecord, looked_at, shown_request
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import answer_of, check_sendable
 from safegen_ros.ros.commands import signature_from_msg, signature_to_msg, stack_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from safegen_ros.errors import ErrorCode
 from safegen_ros.record import run
-from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.signatures import ApprovalRecord
 from safegen_ros.verdict import Verdict
 
 NO_MODEL = run.ModelRecord('', 0, 0.0, 0.0, 0, False)

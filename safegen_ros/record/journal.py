@@ -25,7 +25,14 @@ from typing import Any
 from urllib.parse import quote
 
 from safegen_ros.errors import RecordError
-from safegen_ros.record.chain import ChainLink, ChainWriter, Signer, find_head, signer_of, verify
+from safegen_ros.record.signatures import (
+    ChainLink,
+    ChainWriter,
+    Signer,
+    find_head,
+    signer_of,
+    verify,
+)
 from safegen_ros.sync import Closing
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from safegen_ros.errors import RecordError
 from safegen_ros.paths import new_run_dir
-from safegen_ros.record.chain import Signer
 from safegen_ros.record.events import (
     KINDS,
     NO_MODEL,
@@ -48,6 +47,7 @@ from safegen_ros.record.journal import (
 )
 from safegen_ros.record.run import ReleaseRecord, RunRecord
 from safegen_ros.record.run_log import KeptRun, RunState, read_event
+from safegen_ros.record.signatures import Signer
 from safegen_ros.schema import plain
 from safegen_ros.sync import Closing
 

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from safegen_ros.errors import ErrorCode, RecordError
-from safegen_ros.record.approval import ApprovalRecord
+from safegen_ros.record.signatures import ApprovalRecord
 from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.schema import SchemaReader, plain
 from safegen_ros.verdict import Category, Verdict

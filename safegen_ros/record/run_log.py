@@ -12,9 +12,9 @@ from typing import Any
 
 from safegen_ros.errors import RecordError
 from safegen_ros.record import events
-from safegen_ros.record.chain import Signer
 from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_signed
 from safegen_ros.record.run import RunRecord, TaskRecord
+from safegen_ros.record.signatures import Signer
 from safegen_ros.schema import SchemaReader, plain
 from safegen_ros.sync import Closing
 from safegen_ros.tasks.task import ActionTask

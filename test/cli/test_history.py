@@ -21,15 +21,15 @@ from support.kept_runs import PLAN, TASK, keep_run, kept_folder
 from safegen_ros.cli.kept_runs import complete_run
 from safegen_ros.keys.authority import Command, sign
 from safegen_ros.keys.key_pair import installation_key, new_key
-from safegen_ros.record.approval import (
+from safegen_ros.record.events import PlanEvent
+from safegen_ros.record.journal import JOURNAL
+from safegen_ros.record.run_log import RunLog, task_record
+from safegen_ros.record.signatures import (
     ApprovalRecord,
     doubts_and_request,
     looked_at,
     shown_request,
 )
-from safegen_ros.record.events import PlanEvent
-from safegen_ros.record.journal import JOURNAL
-from safegen_ros.record.run_log import RunLog, task_record
 
 END = ('(arm-empty)', '(clear a)', '(on a b)', '(on-table b)')
 FIRST, SECOND, THIRD = (f'2026010{n}T000000Z-000{n}' for n in (1, 2, 3))

@@ -36,8 +36,8 @@ from safegen_ros.errors import ErrorCode
 from safegen_ros.keys import key_pair
 from safegen_ros.keys.key_pair import new_key
 from safegen_ros.nodes.approval import Approver, plan_digest
-from safegen_ros.record.chain import signature_words
 from safegen_ros.record.history import ListedRun, list_runs
+from safegen_ros.record.signatures import signature_words
 from safegen_ros.ros import conversions, qos
 from safegen_ros.ros.calls import wait_for
 from safegen_ros.ros.commands import CommandClient

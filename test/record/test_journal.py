@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from safegen_ros.errors import RecordError
 from safegen_ros.paths import new_run_dir
-from safegen_ros.record.chain import ChainLink, ChainWriter
 from safegen_ros.record.journal import Journal, is_written, load_journal
+from safegen_ros.record.signatures import ChainLink, ChainWriter
 
 DATA = st.dictionaries(
     st.sampled_from(['text', 'step', 'ok']),

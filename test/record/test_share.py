@@ -25,7 +25,6 @@ from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, RecordError, SafegenError
 from safegen_ros.record import events
 from safegen_ros.record import run as records
-from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.present import share
 from safegen_ros.record.present.html import LONGEST, PRESENT, environment, part, upto
@@ -33,6 +32,7 @@ from safegen_ros.record.present.report import summary
 from safegen_ros.record.present.share import share_html, write_share
 from safegen_ros.record.present.telling import RunFact
 from safegen_ros.record.run_log import KeptRun, RunState, load_run
+from safegen_ros.record.signatures import ApprovalRecord
 from safegen_ros.schema import plain
 from safegen_ros.terminal import Console
 from safegen_ros.untrusted import visible

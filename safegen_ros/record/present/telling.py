@@ -18,11 +18,11 @@ from safegen_ros.pddl.extract import REMARK
 from safegen_ros.pddl.model import Problem
 from safegen_ros.record import events
 from safegen_ros.record import run as records
-from safegen_ros.record.approval import ApprovalRecord
 from safegen_ros.record.history import outcome_of
 from safegen_ros.record.present.report import seen_words
 from safegen_ros.record.present.wording import CATEGORY_WORDS, step_text_words
 from safegen_ros.record.run_log import KeptRun, RunState, read_event
+from safegen_ros.record.signatures import ApprovalRecord
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.verdict import Category
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The signed chain of a journal: digests, signatures, and the newest head in the state folder.
+"""What is signed in a record: the chain of a journal, and the answers of operators about plans.
 
 The digest of an entry covers the entry and the digest, key and signature of the entry before it.
 The key of the installation signs each digest. So the last signature vouches for all entries, and
@@ -9,16 +9,17 @@ the head in the state folder has their number. docs/journal.md describes the cha
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import RecordError, SafegenError
+from safegen_ros.keys.authority import Command, signed_bytes
 from safegen_ros.keys.key_pair import INSTALLATION, PublicKey, installation_key, load_key
 from safegen_ros.paths import DataNotFoundError, state_dir
 
@@ -66,7 +67,7 @@ class ChainLink:
         """SHA-256 of the next entry and, through this link, of all entries before it."""
         before = [self.digest] if version == 1 else [version, self.digest, self.key, self.signature]
         whole = json.dumps([*before, number, time, kind, text])
-        return hashlib.sha256(whole.encode()).hexdigest()
+        return sha256(whole.encode()).hexdigest()
 
 
 def _signed_bytes(digest: str) -> bytes:
@@ -127,7 +128,7 @@ def _replace(folder: Path, name: str, make: Any) -> None:
 
 
 def _place(path: Path) -> str:
-    return f'at-{hashlib.sha256(os.fsencode(path)).hexdigest()[:40]}'
+    return f'at-{sha256(os.fsencode(path)).hexdigest()[:40]}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,3 +271,106 @@ def signature_words(signers: Iterable[Signer]) -> tuple[bool, str]:
     if not found or not all(each.key for each in found):
         return True, 'unsigned'
     return True, f'signed by {", ".join(each.key for each in found)}, whole'
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRecord:
+    """An answer of an operator about a plan.
+
+    Attributes:
+        approved: whether the plan may be executed.
+        digest: of task, plan and site rules, see `PendingPlan.msg`.
+        stack: the ROS domain and namespace in which the answer counts, such as `0/cell1`.
+        public: the operator's key in the operators file then; empty without keys.
+        nonce: that was signed.
+        time: of the signature, since the epoch [ns].
+        signature: hexadecimal; empty without keys.
+        about: JSON text whose SHA-256 is the digest, as `looked_at` makes it; empty in records of
+            an earlier version.
+    """
+
+    approved: bool
+    digest: str
+    by: str
+    reason: str
+    stack: str
+    public: str = ''
+    nonce: str = ''
+    time: int = 0
+    signature: str = ''
+    about: str = ''
+
+    def fits(self, plans: Collection[tuple[str, ...]]) -> bool:
+        """Whether the digest is that of steps of one of the plans, computed from the record."""
+        if not self.about:
+            return True
+        try:
+            steps = tuple(map(_step_text, json.loads(self.about)[3]))
+        except (ValueError, LookupError, TypeError):
+            return False
+        same = sha256(self.about.encode()).hexdigest() == self.digest
+        return same and any(
+            steps == plan[first : first + len(steps)]
+            for plan in plans
+            for first in range(len(plan) + 1)
+        )
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether the signature is one of the key over just this answer; None without one."""
+        if not self.signature:
+            return None
+        name = 'approve' if self.approved else 'refuse'
+        command = Command(self.stack, name, self.digest, self.reason)
+        try:
+            value = bytes.fromhex(self.signature)
+            signed = signed_bytes(command, self.by, self.nonce, self.time)
+            return PublicKey(self.public).verifies(signed, value)
+        except ValueError:
+            return False
+
+    def in_words(self, plans: Collection[tuple[str, ...]]) -> str:
+        """The answer for a person; `plans` are those of the record."""
+        if not self.fits(plans):
+            return f'answer of {self.by}, but the DIGEST IS NOT THAT OF A RECORDED PLAN'
+        said = f'{"approved" if self.approved else "refused"} by {self.by}'
+        if self.verified is None:
+            return f'{said}, not signed'
+        if not self.verified:
+            return f'{said}, but the SIGNATURE IS WRONG'
+        return f'{said}, signed by {PublicKey(self.public).fingerprint}'
+
+
+def looked_at(
+    domain: str, problem: str, form: str, steps: Sequence[object], request: str, site: str
+) -> str:
+    """The text whose SHA-256 is the digest by which a plan is approved.
+
+    Args:
+        domain: text of the task's domain, or its name.
+        steps: each as a list of action, arguments, and such lists for the actions beside it.
+        request: in plain words, of which a model made the task; empty where it was sent as it is.
+        site: digest of the site file; empty: none.
+    """
+    return json.dumps([domain, problem, form, steps, request, site])
+
+
+def _step_text(step: list[str | list[str]]) -> str:
+    """A step of such a text as a record has it."""
+    words = [each for each in step if isinstance(each, str)]
+    beside = [each for each in step if isinstance(each, list)]
+    return ' '.join(f'({" ".join(each)})' for each in (words, *beside))
+
+
+_DOUBT, _REQUEST = 'In doubt: ', '\nRequest: '
+
+
+def shown_request(text: str, doubts: str) -> str:
+    """A request as an operator sees it, with the doubts about its reading, if there are any."""
+    return f'{_DOUBT}{"; ".join(doubts.splitlines())}.{_REQUEST}{text}' if doubts else text
+
+
+def doubts_and_request(shown: str) -> tuple[str, str]:
+    """The two parts of `shown_request`; the doubts, if there are any, are its first line."""
+    doubts, between, text = shown.partition(_REQUEST)
+    return (doubts, text) if between and doubts.startswith(_DOUBT) else ('', shown)

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from safegen_ros.errors import RecordError
 from safegen_ros.keys.key_pair import installation_key
 from safegen_ros.paths import state_dir
-from safegen_ros.record.chain import (
+from safegen_ros.record.journal import Journal, load_journal, load_signed
+from safegen_ros.record.signatures import (
     KNOWN_KEYS,
     ChainLink,
     ChainWriter,
     RewrittenError,
     signature_words,
 )
-from safegen_ros.record.journal import Journal, load_journal, load_signed
 
 COLUMNS = ('number', 'time', 'kind', 'data', 'digest', 'key', 'signature')
 
