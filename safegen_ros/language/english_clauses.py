@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from safegen_ros.errors import PddlError
-from safegen_ros.language import phrases
-from safegen_ros.language.phrases import Fact, Phrases, plain
+from safegen_ros.language import english
+from safegen_ros.language.english import Fact, Phrases, plain
 from safegen_ros.language.placed import Place, error_at, too_long
 from safegen_ros.pddl.sexpr import MAX_DEPTH, MAX_TEXT, is_name
 
@@ -136,10 +136,10 @@ Words = list[tuple[str, Place]]
 
 _MOST_DEPTH = 3 * MAX_DEPTH  # a level of PDDL has a weight of 3 at most, see `_deeper`
 
-_CLOSED = ('(', f'{phrases.ALL_PARTS} (', f'{phrases.ANY_PART} (')
+_CLOSED = ('(', f'{english.ALL_PARTS} (', f'{english.ANY_PART} (')
 """How a part of a sentence begins that ends with a parenthesis."""
 
-_SENTENCES = {operator: text.split() for operator, text in phrases.SENTENCES.items()}
+_SENTENCES = {operator: text.split() for operator, text in english.SENTENCES.items()}
 
 
 class CanonicalClauses:
@@ -217,7 +217,7 @@ class CanonicalClauses:
                 return [*head, *times, *(w for f in formulas for w in f), (')', place)]
 
     def _rules(self, operators: dict[str, list[str]]) -> str:
-        return ' or '.join(repr(phrases.plain(phrases.SENTENCES[o])) for o in operators)
+        return ' or '.join(repr(english.plain(english.SENTENCES[o])) for o in operators)
 
     def _time(self) -> tuple[str, Place]:
         token = self._tokens.next
@@ -234,9 +234,9 @@ class CanonicalClauses:
             premise = self._deeper(self.formula, 1)
             tokens.expect(', then')
             return _list('imply', place, premise, self._deeper(self.formula, 1))
-        if tokens.accept(phrases.EVERY):
+        if tokens.accept(english.EVERY):
             return self._quantified('forall', place)
-        if tokens.accept(phrases.SOME):
+        if tokens.accept(english.SOME):
             return self._quantified('exists', place)
         return self._joined('or')
 
@@ -262,7 +262,7 @@ class CanonicalClauses:
         tokens = self._tokens
         words: Words = []
         names: list[str] = []
-        if tokens.accept(phrases.EMPTY):
+        if tokens.accept(english.EMPTY):
             return words, names
         while not names or tokens.accept('and'):
             kinds = [self._noun()]
@@ -301,19 +301,19 @@ class CanonicalClauses:
             found = self._deeper(self.formula, 2)
             tokens.expect(')')
             return found
-        if tokens.accept(phrases.NOT_BOTH):
+        if tokens.accept(english.NOT_BOTH):
             left = self._deeper(self.unit, 1)
             tokens.expect('and')
             both = _list('and', place, left, self._deeper(self.unit, 1))
-            self._check_end(phrases.NOT_BOTH)
+            self._check_end(english.NOT_BOTH)
             return _list('not', place, both)
-        if tokens.accept(phrases.UNTRUE):
+        if tokens.accept(english.UNTRUE):
             closed = any(map(tokens.at, _CLOSED))
             body = self._deeper(self.unit, 1)
             if not closed:
-                self._check_end(phrases.UNTRUE)
+                self._check_end(english.UNTRUE)
             return _list('not', place, body)
-        for head, words in (('and', phrases.ALL_PARTS), ('or', phrases.ANY_PART)):
+        for head, words in (('and', english.ALL_PARTS), ('or', english.ANY_PART)):
             if tokens.accept(f'{words} ('):
                 parts = [] if tokens.at(')') else [self._deeper(self.formula, 2)]
                 tokens.expect(')')
@@ -325,7 +325,7 @@ class CanonicalClauses:
         tokens = self._tokens
         if tokens.at('and') or tokens.at('or'):
             what = f'unclear whether {negation!r} reaches beyond {tokens.next.text.lower()!r}'
-            cure = f"put what is not true in parentheses, or write '{phrases.NOT_BOTH} ... and ...'"
+            cure = f"put what is not true in parentheses, or write '{english.NOT_BOTH} ... and ...'"
             raise tokens.error(tokens.next, what, f'{cure}, in parentheses if more follows')
 
     def _same(self) -> Words | None:
@@ -335,7 +335,7 @@ class CanonicalClauses:
         left = self._term(first)
         if left is None:
             return None
-        for words in (phrases.SAME, phrases.DIFFERENT):
+        for words in (english.SAME, english.DIFFERENT):
             tokens.index += 1
             if tokens.accept(words):
                 second = tokens.next
@@ -345,7 +345,7 @@ class CanonicalClauses:
                 tokens.take()
                 terms = [(left, first.place), (right, second.place)]
                 same = _list('=', first.place, terms)
-                return same if words == phrases.SAME else _list('not', first.place, same)
+                return same if words == english.SAME else _list('not', first.place, same)
             tokens.index -= 1
         return None
 

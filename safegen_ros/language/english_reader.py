@@ -8,9 +8,9 @@ from collections.abc import Callable
 from itertools import permutations
 
 from safegen_ros.errors import ErrorCode
-from safegen_ros.language import phrases
+from safegen_ros.language import english
+from safegen_ros.language.english import Phrases
 from safegen_ros.language.english_clauses import CanonicalClauses, Tokens, Words
-from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.placed import Place, PlacedWords
 from safegen_ros.pddl.model import Domain, Problem
 from safegen_ros.pddl.writer import declared_constants
@@ -65,16 +65,16 @@ class _Sentences:
         self._objects()
         add(tokens.next.place, ')')
         self._clauses.objects |= declared_constants(domain)
-        tokens.expect(phrases.START)
+        tokens.expect(english.START)
         facts = self._list(self._clauses.unit)
-        tokens.expect(phrases.CLOSED)
+        tokens.expect(english.CLOSED)
         add(start, '(', ':init')
         self._write([*self._init, *facts])
         add(start, ')', '(', ':goal')
         self._goal()
         add(tokens.next.place, ')')
         if tokens.next.text:
-            tokens.expect(phrases.RULES)
+            tokens.expect(english.RULES)
             add(tokens.next.place, '(', ':constraints', '(', 'and')
             self._write(self._list(self._clauses.constraint))
             add(tokens.next.place, ')', ')')
@@ -85,8 +85,8 @@ class _Sentences:
 
     def title(self) -> tuple[tuple[str, Place], tuple[str, Place]]:
         """The names of the problem and of its domain."""
-        before, between, after = phrases.TITLE.split('{name}')
-        cure = f"begin with '{phrases.plain(phrases.TITLE.format(name='NAME'))}'"
+        before, between, after = english.TITLE.split('{name}')
+        cure = f"begin with '{english.plain(english.TITLE.format(name='NAME'))}'"
         self._tokens.expect(before, cure)
         name = self._clauses.name('the name of the problem', any_word=True)
         self._tokens.expect(between, cure)
@@ -102,8 +102,8 @@ class _Sentences:
         """The sentences about objects; those that say what an object is add facts."""
         tokens = self._tokens
         members: dict[str, Words] = {}
-        if tokens.at(phrases.NO_OBJECTS.rstrip(' .')):
-            tokens.expect(phrases.NO_OBJECTS)
+        if tokens.at(english.NO_OBJECTS.rstrip(' .')):
+            tokens.expect(english.NO_OBJECTS)
             return
         while tokens.at('There'):
             self._objects_of_a_kind(members)
@@ -111,7 +111,7 @@ class _Sentences:
         if wording.distinct is not None:
             predicate, kind = wording.distinct
             place = tokens.next.place
-            sentence = phrases.DISTINCT.format(plural=wording.kinds[kind][1])
+            sentence = english.DISTINCT.format(plural=wording.kinds[kind][1])
             if tokens.at(sentence.rstrip(' .')):
                 tokens.expect(sentence)
                 names = [name for name, _ in members.get(kind, [])]
@@ -167,7 +167,7 @@ class _Sentences:
         if not tokens.at('-'):
             raise tokens.unexpected("a list, whose items begin with '-',", "write '- nothing'")
         found: Words = []
-        if tokens.accept(f'- {phrases.EMPTY}'):
+        if tokens.accept(f'- {english.EMPTY}'):
             tokens.accept('.')
             return found
         while tokens.accept('-'):
@@ -177,10 +177,10 @@ class _Sentences:
 
     def _goal(self) -> None:
         tokens = self._tokens
-        before, after = phrases.GOAL.split('{0}')
+        before, after = english.GOAL.split('{0}')
         if not tokens.at(before):
             place = tokens.next.place
-            tokens.expect(phrases.GOALS)
+            tokens.expect(english.GOALS)
             parts = self._list(self._clauses.unit)
             self._write([('(', place), ('and', place), *parts, (')', place)])
             return

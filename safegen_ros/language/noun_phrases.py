@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from safegen_ros.language.english import Phrases
 from safegen_ros.language.lexicon import Lexicon, phrase_table, phrases
-from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.sentences import Sentence
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import Problem

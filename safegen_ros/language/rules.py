@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from safegen_ros.errors import ErrorCode, PddlError, PddlErrors
 from safegen_ros.language.clauses import Clauses
+from safegen_ros.language.english import Phrases
 from safegen_ros.language.english_clauses import CanonicalClauses, Tokens
 from safegen_ros.language.grammar import parses
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.meaning import meanings
-from safegen_ros.language.phrases import Phrases
 from safegen_ros.language.placed import error_at
 from safegen_ros.language.quantities import RuleRefused
 from safegen_ros.language.reading import (

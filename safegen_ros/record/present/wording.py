@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, PddlError, PlanFormatError
-from safegen_ros.language.english import constraint_sentence, formula_words
-from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.english import Phrases, constraint_sentence, formula_words
 from safegen_ros.language.reading import read_formal
 from safegen_ros.pddl.model import Constraint, Problem
 from safegen_ros.pddl.plan import Step, parse_plan

@@ -17,7 +17,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.language.phrases import Phrases
+from safegen_ros.language.english import Phrases
 from safegen_ros.pddl.deciding import refuse_numbers
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import Objects

@@ -15,7 +15,7 @@ from functools import cache
 from types import MappingProxyType
 
 from safegen_ros.errors import PlanFormatError
-from safegen_ros.language import phrases
+from safegen_ros.language import english
 from safegen_ros.llm.special_tokens import ATTEMPT, BETWEEN_WORDS, SPECIAL_TOKENS, VERDICT
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
@@ -109,7 +109,7 @@ def vocabulary() -> tuple[str, ...]:
     """
     found: set[str] = set(words_of(f'define problem domain objects init goal constraints {TITLE}'))
     found.update(words_of(' '.join((*json_format.KEYS, *TRAJECTORY_OPERATORS))))
-    found.update(words_of(' '.join(phrases.GRAMMAR)), VERDICT_WORD.values())
+    found.update(words_of(' '.join(english.GRAMMAR)), VERDICT_WORD.values())
     found.update(str(number) for number in range(MOST_STEPS + 1))
     for kit in kits().values():
         found.update(_domain_words(kit))
