@@ -22,8 +22,7 @@ from safegen_msgs.action import PlanTask, RunTask
 from safegen_msgs.msg import WorldState
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode
-from safegen_ros.goals.goal_check import GoalCheck, check_facts, check_goal
-from safegen_ros.goals.request import CLIENT, TranslatedRequest
+from safegen_ros.goals.request import CLIENT, GoalCheck, TranslatedRequest, check_facts, check_goal
 from safegen_ros.paths import data_path, share_dir
 from safegen_ros.pddl.plan import Plan
 from safegen_ros.record import events

@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
 from safegen_msgs.msg import ObjectPose, WorldState
-from safegen_ros.goals.goal_check import check_facts, check_goal
+from safegen_ros.goals.request import check_facts, check_goal
 from safegen_ros.robot.cell.grounding import initial_layout
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene

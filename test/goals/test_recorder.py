@@ -23,9 +23,8 @@ from safegen_ros.cli.display import RunDisplay
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals import recorder as session_module
-from safegen_ros.goals.goal_check import GoalCheck, check_goal
 from safegen_ros.goals.recorder import RunRecorder, RunStage
-from safegen_ros.goals.request import GoalRequest
+from safegen_ros.goals.request import GoalCheck, GoalRequest, check_goal
 from safegen_ros.record import events, video
 from safegen_ros.record.journal import JOURNAL, JournalEntry, load_journal
 from safegen_ros.record.run import ReplanRecord, RunRecord

@@ -18,8 +18,8 @@ from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.client import Client
 from safegen_ros.errors import ErrorCode
-from safegen_ros.goals.goal_check import check_goal
 from safegen_ros.goals.recorder import RunRecorder
+from safegen_ros.goals.request import check_goal
 from safegen_ros.robot.arms.ur5e import UR5E
 from safegen_ros.ros import qos
 from safegen_ros.ros.conversions import seconds_of
