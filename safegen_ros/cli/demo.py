@@ -21,10 +21,9 @@ from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.cli.approval import Asking, lines
-from safegen_ros.cli.display import RunDisplay
+from safegen_ros.cli.display import RunDisplay, show_verdict
 from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.progress import stages
-from safegen_ros.cli.verdicts import show_verdict
 from safegen_ros.client import Client, Goal
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.goals.recorder import RunRecorder, RunStage

@@ -16,10 +16,9 @@ from rich.markup import escape
 
 from safegen_msgs.action import PlanTask
 from safegen_ros.cli.demo import run_goal
-from safegen_ros.cli.display import RunDisplay
+from safegen_ros.cli.display import RunDisplay, verdict_values
 from safegen_ros.cli.failures import ExitStatus
 from safegen_ros.cli.text_request import TextRequest
-from safegen_ros.cli.verdicts import verdict_values
 from safegen_ros.client import Client, Goal, Options
 from safegen_ros.errors import ErrorCode
 from safegen_ros.goals.recorder import planned

@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.markup import escape
 
+from safegen_ros.cli.display import print_fact, print_folded, show_verdict
 from safegen_ros.cli.failures import ExitStatus
-from safegen_ros.cli.verdicts import print_fact, print_folded, show_verdict
 from safegen_ros.errors import RecordError, SafegenError, UsageError
 from safegen_ros.paths import runs_dir
 from safegen_ros.record.events import MeasuredEvent

@@ -12,8 +12,8 @@ from typing import Annotated, Any, get_args
 import typer
 
 from safegen_ros.cli.completion import TaskFiles, problem_and_domain
+from safegen_ros.cli.display import ranking_values
 from safegen_ros.cli.failures import AnyName, ExitStatus, JsonOnly, Verbose, guarded, one_of, teller
-from safegen_ros.cli.verdicts import ranking_values
 from safegen_ros.goals.files import DomainFile, ReadAs, read_task
 from safegen_ros.search.budget import SearchLimit, Solution, Unsolvable
 from safegen_ros.verdict import BrokenWish

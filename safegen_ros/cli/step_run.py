@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from rich.markup import escape
 
+from safegen_ros.cli.display import print_fact
 from safegen_ros.cli.failures import ExitStatus
-from safegen_ros.cli.verdicts import print_fact
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Sampling
 from safegen_ros.paths import new_run_dir, runs_dir, share_dir

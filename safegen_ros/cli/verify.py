@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from safegen_ros.cli.completion import complete_problem
+from safegen_ros.cli.display import ranking_values, show_verdict, verdict_values
 from safegen_ros.cli.failures import (
     AnyName,
     ExitStatus,
@@ -23,7 +24,6 @@ from safegen_ros.cli.failures import (
     guarded,
     print_error,
 )
-from safegen_ros.cli.verdicts import ranking_values, show_verdict, verdict_values
 from safegen_ros.errors import ErrorCode, PlanFormatError, SafegenError
 from safegen_ros.goals.files import (
     STDIN,

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from support.kept_runs import PLAN, keep_run, kept_folder
 
 import safegen_ros
-from safegen_ros.cli.verdicts import print_fact
+from safegen_ros.cli.display import print_fact
 from safegen_ros.errors import ErrorCode, RecordError, SafegenError
 from safegen_ros.record import events
 from safegen_ros.record import run as records
