@@ -23,7 +23,6 @@ from safegen_ros.node_parameters import SITE_FILE, Parameter
 from safegen_ros.nodes.admission import BoundTasks, CommandServer, parameters_of
 from safegen_ros.nodes.goal_journal import GoalJournal
 from safegen_ros.paths import data_path
-from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.record.events import Event
 from safegen_ros.ros import diagnostics, qos
 from safegen_ros.ros.actions import ActionResult
@@ -33,6 +32,7 @@ from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.ros.liveness import HeartbeatPublisher
 from safegen_ros.ros.rclpy_compat import GoalServer, await_canceling
 from safegen_ros.ros.stack_state import Interruption
+from safegen_ros.sync import GoalQueue
 from safegen_ros.tasks.site import Site, load_site, require_unchanged
 
 CLOSE_TIMEOUT_S = 3.0

@@ -43,7 +43,6 @@ from safegen_ros.nodes.served_goals import (
     RunContext,
 )
 from safegen_ros.nodes.translation import LazyModels, Translator, open_model
-from safegen_ros.planning.goal_queue import GoalQueue
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Progress, Verify, plan_with_levels
 from safegen_ros.record.events import PassedEvent, UnboundEvent
@@ -52,6 +51,7 @@ from safegen_ros.ros.diagnostics import SLOW_VERDICT_S, Health, Latency
 from safegen_ros.ros.rclpy_compat import GoalServer
 from safegen_ros.ros.watchdog import StopListener
 from safegen_ros.stages import GoalStage, PlanningPhase
+from safegen_ros.sync import GoalQueue
 from safegen_ros.tasks.context import PlanningContext, StepwiseRun, sampling_of
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, PromptStyle
 from safegen_ros.tasks.table import open_models
