@@ -1,24 +1,28 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The planner's requests to the other nodes: every wait is bounded, every silence is a refusal."""
+"""Requests of planner and executor to the other nodes: every wait is bounded, silence refuses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rclpy.client import Client
+from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
-from safegen_msgs.srv import GetWorld, RehearsePlan, ValidatePlan
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_msgs.action import ExecutePlan
+from safegen_msgs.srv import GetWorld, MonitorStep, RehearsePlan, ValidatePlan
+from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.nodes.admission import require_same_site
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.pddl.facts import objects_of
+from safegen_ros.pddl.model import State
 from safegen_ros.planning.loop import Rehearse, Steps
+from safegen_ros.robot.cell.execution import Watch
 from safegen_ros.robot.cell.settings import REHEARSAL_S
 from safegen_ros.ros import conversions, diagnostics, qos
-from safegen_ros.ros.calls import answer_of
+from safegen_ros.ros.calls import answer_of, check_sendable, wait_for
 from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.liveness import NodeInstance
 from safegen_ros.ros.watchdog import ACTIVE, ProcessWatch, Rules
@@ -218,3 +222,113 @@ class RemoteRehearsal:
                 ErrorCode.EXECUTOR_UNAVAILABLE,
                 lambda: cancelled() or bool(watch.lost),
             )
+
+
+MONITOR = 'monitor_step'
+"""The service by which the validator watches an execution."""
+
+
+class MonitorClient:
+    """The executor's side: no observation counts before the validator has judged it, too.
+
+    Attributes:
+        timeout_s: longest wait for an answer [s].
+    """
+
+    def __init__(self, node: SafegenNode) -> None:
+        self._node = node
+        self._client: Client[MonitorStep.Request, MonitorStep.Response] = node.create_client(
+            MonitorStep, MONITOR, callback_group=node.group
+        )
+        self.timeout_s = 4.0
+
+    def watch(
+        self, goal_id: UUID, goal: ExecutePlan.Goal, steps: Steps, cancelled: Callable[[], bool]
+    ) -> Watch:
+        """What `execute_plan` of the robot asks about each observation.
+
+        Args:
+            goal_id: of the goal, a `unique_identifier_msgs/UUID`.
+            cancelled: ends a wait.
+
+        It raises `SafegenError`, with `VALIDATOR_UNAVAILABLE` where there is no validator or no
+        answer in time; with another code it is what the validator has found.
+        """
+        return _Watch(self, goal_id, goal, steps, cancelled)
+
+    def ask(
+        self, request: MonitorStep.Request, cancelled: Callable[[], bool]
+    ) -> Callable[[], None]:
+        """Sends a request; the returned function waits for the answer, and raises as `watch`."""
+        if not self._client.wait_for_service(timeout_sec=self.timeout_s):
+            raise SafegenError(
+                'the validator node is not there: start it, nothing moves without it',
+                ErrorCode.VALIDATOR_UNAVAILABLE,
+            )
+        sent = self._client.call_async(request)
+
+        def answer() -> MonitorStep.Response:
+            try:
+                return wait_for(
+                    sent,
+                    self.timeout_s,
+                    'the validator',
+                    ErrorCode.VALIDATOR_UNAVAILABLE,
+                    given_up=cancelled,
+                )
+            finally:
+                self._client.remove_pending_request(sent)
+
+        return lambda: self._take(answer, cancelled)
+
+    def begin(self, request: MonitorStep.Request, cancelled: Callable[[], bool]) -> None:
+        """Sends the request that begins, and waits for the answer; raises as `watch` says."""
+        check_sendable(request)
+        self.ask(request, cancelled)()
+
+    def _take(
+        self, answered: Callable[[], MonitorStep.Response], cancelled: Callable[[], bool]
+    ) -> None:
+        try:
+            answer = answered()
+        except SafegenError as error:
+            if cancelled():
+                raise Canceled('execution was stopped', ErrorCode.EXECUTION_CANCELED) from error
+            raise SafegenError(
+                f'the validator did not answer for {self.timeout_s:g} s while a plan was executed',
+                ErrorCode.VALIDATOR_UNAVAILABLE,
+            ) from error
+        require_same_site(answer.status.site, self._node.site)
+        if not answer.status.ok:
+            code = conversions.code_from_msg(answer.status.error_code)
+            reason = answer.status.reason or 'the validator gives no reason'
+            raise SafegenError(reason, ErrorCode.UNKNOWN if code is ErrorCode.NONE else code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """See `MonitorClient.watch`."""
+
+    client: MonitorClient
+    goal_id: UUID
+    goal: ExecutePlan.Goal
+    steps: Steps
+    cancelled: Callable[[], bool]
+
+    def begin(self) -> None:
+        """Has the validator watch the execution, which it does only with its own proof."""
+        request = MonitorStep.Request(
+            goal_id=self.goal_id,
+            begin=True,
+            task=self.goal.task,
+            plan=conversions.steps_to_msg(self.steps),
+            replan=self.goal.replan,
+            step_by_step=self.goal.step_by_step,
+        )
+        self.client.begin(request, self.cancelled)
+
+    def look(self, steps: int, observed: State) -> Callable[[], None]:
+        """Sends the observations to the validator."""
+        facts = conversions.facts_of(observed)
+        request = MonitorStep.Request(goal_id=self.goal_id, step=steps, facts=facts)
+        return self.client.ask(request, self.cancelled)

@@ -43,7 +43,7 @@ from safegen_ros.nodes.approval import ExecutionGate
 from safegen_ros.nodes.base import SafegenNode
 from safegen_ros.nodes.cell_services import KnownWorld, RealArm, ReleaseServer
 from safegen_ros.nodes.cell_view import CellView
-from safegen_ros.nodes.monitoring import MonitorClient, may_replan
+from safegen_ros.nodes.clients import MonitorClient
 from safegen_ros.nodes.rehearsal import Rehearser
 from safegen_ros.nodes.running import run_node
 from safegen_ros.nodes.samples import ARM_PERIOD_S, FACTS_PERIOD_S, Samples
@@ -65,6 +65,7 @@ from safegen_ros.ros.watchdog import CURE, ExecutionWatchdog
 from safegen_ros.stages import ExecutionPhase
 from safegen_ros.tasks.cells import CellSetup, MultiRobotCell, poses_in
 from safegen_ros.tasks.task import ActionTask, job_of
+from safegen_ros.verify.run_monitor import may_replan
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from std_srvs.srv import Trigger
 from safegen_msgs.msg import StopState
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes.base import SafegenNode
-from safegen_ros.nodes.monitoring import may_replan
 from safegen_ros.nodes.release_store import ReleaseStore
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, NEVER_RELEASED, Stop, StopLatch
 from safegen_ros.nodes.stop_socket import StopSocket
@@ -29,6 +28,7 @@ from safegen_ros.ros.diagnostics import Health
 from safegen_ros.ros.liveness import Ticker
 from safegen_ros.ros.watchdog import CURE, ENDED_BY_STOP, NEWS_TIMEOUT_S, STOP_TOPIC
 from safegen_ros.sync import Closing, boottime
+from safegen_ros.verify.run_monitor import may_replan
 
 ENDED_S = 8.0
 """How long a goal that is stopped may take to end [s]; the caller waits a little longer."""

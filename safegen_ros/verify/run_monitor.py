@@ -259,6 +259,11 @@ class TimedRunMonitor(RunMonitor):
         """Nothing: no task begins amid actions."""
 
 
+def may_replan(error: ErrorCode, replan: bool) -> bool:
+    """Whether a goal that ends so may be planned again: a broken constraint never may."""
+    return replan and error is ErrorCode.STATE_MISMATCH
+
+
 def check_atoms(problem: Problem, observed: State) -> None:
     """Refuses what is not a state of the task: nothing could be said about it.
 
