@@ -1,17 +1,20 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Which actions may come next: the question that a decoder's shield asks before every step."""
+"""Which actions may come next: what a decoder's shield asks, and a run that goes step by step."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import NamedTuple
 
+from safegen_ros.errors import PlanFormatError
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.ground import GroundAction, Grounder, goal_tests
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.plan import Step
+from safegen_ros.pddl.plan import Plan, Step, parse_plan
+from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.monitors import MonitorSet, Standing
+from safegen_ros.verify.validator import Validator
 
 
 class Situation(NamedTuple):
@@ -82,3 +85,48 @@ class Shield:
     def state(self, situation: Situation) -> State:
         """The atoms that are true in a situation."""
         return self.table.decode(situation.state)
+
+
+_OPEN = (Category.SUCCESS, Category.GOAL_NOT_SATISFIED, Category.SAFETY_VIOLATION)
+"""What a step may be that leaves something to do, if it breaks nothing."""
+
+
+def verify_step(problem: Problem, answer: str | Plan) -> Verdict:
+    """Whether a step applies and leaves every constraint satisfiable; no step always does.
+
+    Args:
+        problem: the rest of the task, from the current state of the world.
+        answer: the step, or the text of it; an empty one for none.
+    """
+    timed = bool(problem.domain.durative)
+    try:
+        plan = answer if isinstance(answer, Plan) else parse_plan(answer, timed=timed)
+    except PlanFormatError:
+        return Validator(problem).verify(answer)
+    if not plan.steps:
+        return Verdict(Category.SUCCESS, 'nothing is done', -1, 0)
+    if len(plan) > 1:
+        reason = f'{len(plan)} steps were given instead of one: give the next one alone'
+        return Verdict(Category.FORMAT_ERROR, reason, 1, len(plan))
+    shield = Shield(problem)
+    admissible = shield.admissible(shield.start, plan.steps[0])
+    if admissible and not timed:
+        return Verdict(Category.SUCCESS, 'the step may be taken', -1, 1)
+    found = Validator(problem).verify(plan)
+    # The shield sees neither the time of a step nor the state while it runs.
+    unbroken = all(each.step < 0 and each.state for each in found.broken)
+    if admissible and unbroken and found.category in _OPEN:
+        return Verdict(Category.SUCCESS, 'the step may be taken', -1, 1)
+    if found.failing_step == 0 or found.category is Category.FORMAT_ERROR:
+        return found
+    broken = tuple(each for each in found.broken if each.step == 0)
+    why = '; '.join(map(str, broken)) or 'a constraint can no longer be kept in the time it leaves'
+    return Verdict(
+        Category.SAFETY_VIOLATION,
+        f'after {plan.steps[0]}: {why}: choose another step',
+        0,
+        len(plan),
+        found.goal_fraction,
+        broken,
+        failing_state=1,
+    )

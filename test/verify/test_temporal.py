@@ -28,9 +28,8 @@ from safegen_ros.record.present.constraint_status import lights, lights_html
 from safegen_ros.robot.cell.symbolic import SymbolicCell
 from safegen_ros.search.budget import SearchLimit, Solution
 from safegen_ros.search.solve import solve
-from safegen_ros.tasks.pddl3.task import verify_step
 from safegen_ros.verdict import Category
-from safegen_ros.verify.admissible import Shield
+from safegen_ros.verify.admissible import Shield, verify_step
 from safegen_ros.verify.clocked import clocked
 from safegen_ros.verify.monitors import Status
 from safegen_ros.verify.run_monitor import RunMonitor

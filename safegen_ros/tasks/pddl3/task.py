@@ -36,8 +36,8 @@ from safegen_ros.tasks.context import (
 )
 from safegen_ros.tasks.pddl3.domains import builtin_domain, builtin_domain_text, domain_files
 from safegen_ros.tasks.pddl3.formats import FORMATS, PDDL, format_of, known_format, written
-from safegen_ros.verdict import Category, Verdict
-from safegen_ros.verify.admissible import Shield
+from safegen_ros.verdict import Verdict
+from safegen_ros.verify.admissible import verify_step
 from safegen_ros.verify.run_monitor import RunMonitor, TimedRunMonitor, check_atoms
 from safegen_ros.verify.timed_actions import TimedActions
 from safegen_ros.verify.validator import Validator
@@ -331,51 +331,6 @@ def _not_built_in(name: str, text: str, format: str, source: str) -> PddlError:
         cure='add its PDDL (on the command line --domain FILE), name its folder in '
         f'SAFEGEN_DOMAIN_PATH, or use one of {" ".join(domain_files())}',
         code=ErrorCode.UNKNOWN_DOMAIN,
-    )
-
-
-_OPEN = (Category.SUCCESS, Category.GOAL_NOT_SATISFIED, Category.SAFETY_VIOLATION)
-"""What a step may be that leaves something to do, if it breaks nothing."""
-
-
-def verify_step(problem: Problem, answer: str | Plan) -> Verdict:
-    """Whether a step applies and leaves every constraint satisfiable; no step always does.
-
-    Args:
-        problem: the rest of the task, from the current state of the world.
-        answer: the step, or the text of it; an empty one for none.
-    """
-    timed = bool(problem.domain.durative)
-    try:
-        plan = answer if isinstance(answer, Plan) else parse_plan(answer, timed=timed)
-    except PlanFormatError:
-        return Validator(problem).verify(answer)
-    if not plan.steps:
-        return Verdict(Category.SUCCESS, 'nothing is done', -1, 0)
-    if len(plan) > 1:
-        reason = f'{len(plan)} steps were given instead of one: give the next one alone'
-        return Verdict(Category.FORMAT_ERROR, reason, 1, len(plan))
-    shield = Shield(problem)
-    admissible = shield.admissible(shield.start, plan.steps[0])
-    if admissible and not timed:
-        return Verdict(Category.SUCCESS, 'the step may be taken', -1, 1)
-    found = Validator(problem).verify(plan)
-    # The shield sees neither the time of a step nor the state while it runs.
-    unbroken = all(each.step < 0 and each.state for each in found.broken)
-    if admissible and unbroken and found.category in _OPEN:
-        return Verdict(Category.SUCCESS, 'the step may be taken', -1, 1)
-    if found.failing_step == 0 or found.category is Category.FORMAT_ERROR:
-        return found
-    broken = tuple(each for each in found.broken if each.step == 0)
-    why = '; '.join(map(str, broken)) or 'a constraint can no longer be kept in the time it leaves'
-    return Verdict(
-        Category.SAFETY_VIOLATION,
-        f'after {plan.steps[0]}: {why}: choose another step',
-        0,
-        len(plan),
-        found.goal_fraction,
-        broken,
-        failing_state=1,
     )
 
 
