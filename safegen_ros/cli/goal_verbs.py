@@ -22,10 +22,10 @@ from safegen_ros.cli.completion import (
     problem_and_domain,
 )
 from safegen_ros.cli.failures import ExitStatus, print_error, takes_options
-from safegen_ros.cli.operate import Namespace, require_set_up
+from safegen_ros.cli.operate import Namespace
 from safegen_ros.cli.text_request import Constraints, Start, TextRequest, Words, Yes, is_request
 from safegen_ros.cli.typer_compat import LINE
-from safegen_ros.errors import BringupError
+from safegen_ros.errors import BringupError, ErrorCode, SafegenError
 from safegen_ros.goal_options import MAX_BUDGET_S, OWN_PLAN, PLAN_ONLY, Options
 from safegen_ros.goals.files import DomainFile, ReadAs, plan_text, without_domain
 from safegen_ros.planning.levels import FEEDBACK, LEVELS
@@ -295,3 +295,12 @@ def down(namespace: Namespace = '') -> None:
     others = ' or '.join(f"'{down_command(each.namespace)}'" for each in running_stacks(domain))
     cure = f'; use {others}' if others else ''
     print(f'nothing is up in namespace {place} of ROS domain {domain}{cure}')
+
+
+def require_set_up(namespace: str) -> None:
+    """Says it as `blocks_set_up`; raises `SafegenError` where the executor does not take it."""
+    from safegen_ros.cli.operator import command
+
+    answer = command(namespace, 'blocks_set_up')
+    if not answer.success:
+        raise SafegenError(f'--blocks-set-up: {answer.message}', ErrorCode.GOAL_REJECTED)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.failures import print_answer
-from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.errors import SafegenError
 
 Namespace = Annotated[str, typer.Option(help='namespace of the nodes')]
 AsJson = Annotated[bool, typer.Option('--json', help='print machine-readable JSON')]
@@ -63,15 +63,6 @@ def _command(name: str, namespace: str, as_json: bool) -> int:
 
     answer = command(namespace, name)
     return print_answer(answer.success, answer.message, as_json)
-
-
-def require_set_up(namespace: str) -> None:
-    """Says it as `blocks_set_up`; raises `SafegenError` where the executor does not take it."""
-    from safegen_ros.cli.operator import command
-
-    answer = command(namespace, 'blocks_set_up')
-    if not answer.success:
-        raise SafegenError(f'--blocks-set-up: {answer.message}', ErrorCode.GOAL_REJECTED)
 
 
 def status(namespace: Namespace = '', as_json: AsJson = False) -> None:
