@@ -32,21 +32,6 @@ _NUMBER = re.compile(r'\d{1,20}(?:\.\d{1,20})?', re.ASCII)
 _DURATION = re.compile(rf'\[({_NUMBER.pattern})\]', re.ASCII)
 
 
-_TOLD = re.compile(r'\(([^()]*)\)')
-
-
-def told_steps(texts: Sequence[str]) -> tuple[tuple[Step, ...], ...]:
-    """Steps from the texts of a record, each with all that happens in it."""
-    return tuple(
-        tuple(
-            Step(words[0], tuple(words[1:]))
-            for words in map(str.split, _TOLD.findall(text))
-            if words
-        )
-        for text in texts
-    )
-
-
 class Happening(NamedTuple):
     """The start or the end of an action, one that takes no time, or a literal.
 

@@ -19,7 +19,7 @@ from typing import Any
 from safegen_ros.errors import ErrorCode, RecordError, RobotError
 from safegen_ros.pddl.facts import recorded_fact
 from safegen_ros.pddl.model import Problem, State
-from safegen_ros.pddl.moments import plan_of_steps, told_steps
+from safegen_ros.pddl.moments import plan_of_steps
 from safegen_ros.pddl.plan import Step
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.planning.loop import Steps
@@ -31,6 +31,7 @@ from safegen_ros.record.run import (
     AttemptRecord,
     RunRecord,
 )
+from safegen_ros.record.run_log import told_steps
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.cell.execution import ExecutionOutcome, carry_out
 from safegen_ros.robot.pose import Pose

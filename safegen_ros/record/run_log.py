@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import RecordError
+from safegen_ros.pddl.plan import Step
 from safegen_ros.record import events
 from safegen_ros.record.journal import JOURNAL, Journal, JournalEntry, is_written, load_signed
 from safegen_ros.record.run import RunRecord, TaskRecord
@@ -149,4 +152,19 @@ def task_record(task: ActionTask, source: str, domain_text: str) -> TaskRecord:
         task.problem_text,
         task.format,
         task.pddl,
+    )
+
+
+_TOLD = re.compile(r'\(([^()]*)\)')
+
+
+def told_steps(texts: Sequence[str]) -> tuple[tuple[Step, ...], ...]:
+    """Steps from the texts of a record, each with all that happens in it."""
+    return tuple(
+        tuple(
+            Step(words[0], tuple(words[1:]))
+            for words in map(str.split, _TOLD.findall(text))
+            if words
+        )
+        for text in texts
     )

@@ -17,7 +17,7 @@ from typing import Any
 from safegen_ros.errors import PlanFormatError, SafegenError
 from safegen_ros.pddl.facts import is_value, told_value
 from safegen_ros.pddl.model import Number, Problem, State
-from safegen_ros.pddl.moments import follows, plan_of_steps, told_steps
+from safegen_ros.pddl.moments import follows, plan_of_steps
 from safegen_ros.pddl.numbers import NoNumber
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.record.present.constraint_status import trajectory
@@ -25,6 +25,7 @@ from safegen_ros.record.present.html import part
 from safegen_ros.record.present.runs import WorldFrame
 from safegen_ros.record.present.wording import step_words
 from safegen_ros.record.run import AttemptRecord, RunRecord
+from safegen_ros.record.run_log import told_steps
 from safegen_ros.verdict import Category
 from safegen_ros.verify.timed_actions import TimedActions
 
