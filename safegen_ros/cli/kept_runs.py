@@ -11,6 +11,9 @@ from typing import Annotated
 import typer
 
 from safegen_ros.cli.failures import JsonOnly
+from safegen_ros.errors import SafegenError
+from safegen_ros.record.present.share import share_html
+from safegen_ros.record.run_log import KeptRun
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -136,7 +139,6 @@ def share(
     """
     from safegen_ros.cli.show import named_run
     from safegen_ros.errors import SafegenError, UsageError
-    from safegen_ros.record.present.share import write_share
 
     folder, kept = named_run(run)
     to = out or Path(f'{kept.record.run_id}.html')
@@ -145,3 +147,19 @@ def share(
     except SafegenError as error:
         raise UsageError(error.message) from error
     print(to)
+
+
+def write_share(folder: Path, kept: KeptRun, to: Path) -> None:
+    """Writes the page of a run.
+
+    Raises:
+        RecordError: as `share_html`.
+        SafegenError: it cannot be written there.
+    """
+    page = share_html(folder, kept)
+    try:
+        to.write_text(page, encoding='utf-8')
+    except OSError as error:
+        raise SafegenError(
+            f'{to}: cannot be written: {error.strerror}: name another file with -o'
+        ) from error

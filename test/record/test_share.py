@@ -22,6 +22,7 @@ from support.kept_runs import PLAN, keep_run, kept_folder
 
 import safegen_ros
 from safegen_ros.cli.display import print_fact
+from safegen_ros.cli.kept_runs import write_share
 from safegen_ros.errors import ErrorCode, RecordError, SafegenError
 from safegen_ros.record import events
 from safegen_ros.record import run as records
@@ -29,7 +30,7 @@ from safegen_ros.record.journal import JOURNAL
 from safegen_ros.record.present import share
 from safegen_ros.record.present.html import LONGEST, PRESENT, environment, part, upto
 from safegen_ros.record.present.report import summary
-from safegen_ros.record.present.share import share_html, write_share
+from safegen_ros.record.present.share import share_html
 from safegen_ros.record.present.telling import RunFact
 from safegen_ros.record.run_log import KeptRun, RunState, load_run
 from safegen_ros.record.signatures import ApprovalRecord

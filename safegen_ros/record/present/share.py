@@ -80,22 +80,6 @@ def share_html(folder: Path, kept: KeptRun) -> str:
     )
 
 
-def write_share(folder: Path, kept: KeptRun, to: Path) -> None:
-    """Writes the page of a run.
-
-    Raises:
-        RecordError: as `share_html`.
-        SafegenError: it cannot be written there.
-    """
-    page = share_html(folder, kept)
-    try:
-        to.write_text(page, encoding='utf-8')
-    except OSError as error:
-        raise SafegenError(
-            f'{to}: cannot be written: {error.strerror}: name another file with -o'
-        ) from error
-
-
 def _told(kept: KeptRun) -> dict[str, Any]:
     """The page of a run without its attempts."""
     record, problem = kept.record, problem_of(kept.record)
