@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 from safegen_ros.benchmarks.comparison import ComparisonTable, Figures, Line, Tally, together
 from safegen_ros.benchmarks.pddl3 import paper
@@ -14,19 +15,17 @@ from safegen_ros.benchmarks.pddl3.evaluate import Result
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions
 from safegen_ros.benchmarks.pddl3.neighbours import count_rows, nearest
 from safegen_ros.benchmarks.pddl3.paper import ALL, Beside
-from safegen_ros.benchmarks.pddl3.problems import (
-    GROUPS,
-    GROWING,
-    draw_larger,
-    kinds_of,
-    larger_sizes,
-    load_source,
-)
+from safegen_ros.benchmarks.pddl3.problems import GROUPS, TestProblem, load_source
 from safegen_ros.benchmarks.pddl3.study import Study, StudyOptions, StudyRecord
 from safegen_ros.benchmarks.subjects import Subject, untrained
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.files import file_digest
-from safegen_ros.datasets.pddl3.recipe import load_recipe
+from safegen_ros.datasets.pddl3.mixed import ANY_GOAL, RULES
+from safegen_ros.datasets.pddl3.recipe import DomainRecipe, Recipe, load_recipe
+from safegen_ros.errors import ErrorCode, SafegenError
+from safegen_ros.pddl.model import AtomFormula
+from safegen_ros.tasks.pddl3.domains import kits
+from safegen_ros.tasks.pddl3.domains.kit import DomainKit, SizeError
 
 SPLITS = {
     'test': 'new up to renaming',
@@ -266,3 +265,93 @@ def _lines(study: Study, results: _Results, beside: Beside) -> list[Line]:
             for whose, figures in others.get((group, case), ()):
                 found.append(Line(group, case, whose, figures))
     return found
+
+
+LARGER: Mapping[str, tuple[Mapping[str, int], ...]] = {
+    'blocksworld': tuple({'blocks': n} for n in (7, 8, 9, 10, 12, 20, 30)),
+    'ferry': tuple({'locations': 5, 'cars': n} for n in range(5, 9)),
+    'grippers': tuple({'robots': 2, 'rooms': 4, 'objects': n} for n in range(5, 9)),
+    'spanner': tuple({'spanners': n + 1, 'nuts': n, 'locations': 5} for n in range(4, 8)),
+}
+"""Sizes beyond table VIII of SafeGen-LLM and beyond the recipe of the shipped dataset."""
+
+GROWING = {'blocksworld': 'blocks', 'ferry': 'cars', 'grippers': 'objects', 'spanner': 'nuts'}
+"""The parameter by which they grow."""
+
+_ATTEMPTS = 100  # to draw a problem of a family that fits its size
+
+
+def kinds_of(problem: TestProblem) -> Iterator[str]:
+    """What a problem counts as: by its rules, by its size, and by what its goal asks for."""
+    yield 'rules: ' + (problem.family if problem.family in RULES else 'one-rule')
+    growing = GROWING.get(problem.domain, '')
+    least = {p.name: p.least for p in kits()[problem.domain].parameters}
+    smallest = growing and dict(problem.size)[growing] == least[growing]
+    yield 'sizes: ' + (f'{least[growing]} {growing}' if smallest else GROUPS['paper_size'](problem))
+    if problem.family == ANY_GOAL:
+        facts = (goal for goal in problem.problem.goal_conjuncts() if isinstance(goal, AtomFormula))
+        yield from {f'goals: {problem.domain} {fact.predicate}' for fact in facts}
+
+
+Sizes = Mapping[str, Sequence[Mapping[str, int]]]
+"""Of every domain."""
+
+
+def larger_sizes(domains: Collection[str] = ()) -> Sizes:
+    """Those of `LARGER` for some domains, or for all.
+
+    Raises:
+        SafegenError: there are none for a domain.
+    """
+    unknown = [name for name in domains if name not in LARGER]
+    if unknown:
+        raise SafegenError(
+            f'there are no larger sizes of domain {unknown[0][:40]!a}: take one of '
+            f'{" ".join(LARGER)}',
+            ErrorCode.UNKNOWN_DOMAIN,
+        )
+    return {name: sizes for name, sizes in LARGER.items() if not domains or name in domains}
+
+
+def draw_larger(recipe: Recipe, seed: int, count: int, sizes: Sizes = LARGER) -> list[TestProblem]:
+    """Problems of larger sizes, with the constraint families of a recipe in its proportions.
+
+    Held-out families are left out, so that nothing but the size is new. The generators prove that
+    a problem can be solved and that a plan which ignores its constraints breaks them; a shortest
+    plan is not looked for.
+
+    Args:
+        recipe: of the dataset whose families are taken.
+        seed: the same arguments give the same problems.
+        sizes: the sizes of every domain; domains that the recipe lacks are left out.
+
+    Raises:
+        SizeError: hardly any family of the recipe fits a size.
+    """
+    found = []
+    for domain, wanted in recipe.domains.items():
+        for size in sizes.get(domain, ()):
+            values = ' '.join(f'{value} {name}' for name, value in size.items())
+            rng = Random(f'larger {domain} {values} {seed}')  # noqa: S311
+            found += [_larger(rng, kits()[domain], wanted, size) for _ in range(count)]
+    return found
+
+
+def _larger(
+    rng: Random, kit: DomainKit, wanted: DomainRecipe, size: Mapping[str, int]
+) -> TestProblem:
+    weights = {n: w for n, w in wanted.weights.items() if n not in wanted.held_out}
+    for _ in range(_ATTEMPTS):
+        family = rng.choices(list(weights), list(weights.values()))[0]
+        try:
+            made = kit.problem(rng.getrandbits(63), size, family)
+        except SizeError:
+            continue
+        return TestProblem(
+            kit.name, family, kit.families[family].operators, tuple(made.size.items()),
+            kit.is_paper_size(made.size), '', 0, made.problem,
+        )  # fmt: skip
+    raise SizeError(
+        f'{kit.name}: none of {_ATTEMPTS} draws from the families of the recipe fits '
+        f'{dict(size)}: take other sizes'
+    )

@@ -25,15 +25,8 @@ from safegen_ros.benchmarks.pddl3.dataset_report import (
     print_statistics,
 )
 from safegen_ros.benchmarks.pddl3.neighbours import nearest
-from safegen_ros.benchmarks.pddl3.problems import (
-    GROUPS,
-    GROWING,
-    LARGER,
-    draw_larger,
-    kinds_of,
-    load_problems,
-    load_source,
-)
+from safegen_ros.benchmarks.pddl3.problems import GROUPS, load_problems, load_source
+from safegen_ros.benchmarks.pddl3.studies import GROWING, LARGER, draw_larger, kinds_of
 from safegen_ros.datasets.files import DatasetError, file_digest
 from safegen_ros.datasets.pddl3.rows import Row, read_rows, row_problem
 from safegen_ros.datasets.pddl3.statistics import BARE_NEW, load_statistics, longer_rows
