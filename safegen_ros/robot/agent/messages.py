@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
 from safegen_ros.schema import (
-    NotJsonError,
     Rule,
     SchemaReader,
     between,
-    json_object,
     one_of,
     printable,
 )
@@ -37,10 +34,7 @@ LINK_TIMEOUT_S = 0.35
 HANG_TIMEOUT_S = 0.25
 #: Both may be set from and to this [s].
 TIMEOUT_RANGE_S = (0.1, 10.0)
-#: Highest id of a request.
-MAX_ID = 2**53
 
-ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'rearm', 'close')
 TOOLS = ('gpio-pump', 'basic-pump', 'gripper')
 
 Word = Annotated[str, printable(200)]
@@ -123,40 +117,6 @@ class Ask:
 
 
 Request = Open | Beat | Run | Switch | Ask
-_KINDS: Mapping[str, type[Request]] = {
-    'open': Open, 'beat': Beat, 'run': Run, 'switch': Switch, **dict.fromkeys(ASKS, Ask)
-}  # fmt: skip
-
-
-def parse_request(line: bytes) -> Request:
-    """Reads one line of a client, without its end.
-
-    Raises:
-        AgentError: it is not a request: `line_too_long`, `not_json`, `unknown_op` or `bad_field`.
-    """
-    if len(line) >= MAX_LINE:
-        raise AgentError('line_too_long', f'a line is at most {MAX_LINE} bytes long')
-    number: int | None = None
-    reader = SchemaReader('', lambda text: AgentError('bad_field', text, number))
-    try:
-        value = json_object(line)
-    except NotJsonError as error:
-        raise AgentError('not_json', f'the line: {error}') from error
-    op = reader.read(str, value.pop('op', None), 'op')
-    if op == 'beat':
-        return reader.read(Beat, value)
-    found = reader.read(int, value.get('id'), 'id')
-    reader.need(0 <= found <= MAX_ID, 'id', found, f'take 0 to {MAX_ID}')
-    number = found
-    if op not in _KINDS:
-        raise AgentError('unknown_op', f'op: must be one of {" ".join(_KINDS)}', number)
-    if op == 'open':
-        at = port_of(reader, value)
-        reader.keys(value, '', ('id', 'arm', 'tool'))
-        value['at'] = at
-    elif op in ASKS:
-        value['op'] = op
-    return reader.read(_KINDS[op], value)
 
 
 def encode(message: dict[str, Any]) -> bytes:

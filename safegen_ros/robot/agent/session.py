@@ -21,6 +21,7 @@ from safegen_ros.errors import Canceled, ErrorCode, RobotError
 from safegen_ros.robot.agent import messages
 from safegen_ros.robot.agent.lanes import Lane, Writer, of_arm
 from safegen_ros.robot.agent.messages import (
+    MAX_LINE,
     AgentError,
     Ask,
     Beat,
@@ -28,11 +29,22 @@ from safegen_ros.robot.agent.messages import (
     Request,
     Run,
     Switch,
+    port_of,
 )
 from safegen_ros.robot.arm import Arm, Sample
 from safegen_ros.robot.arms.model import ArmModel
 from safegen_ros.robot.program import carry_out, parse_program
+from safegen_ros.schema import NotJsonError, SchemaReader, json_object
 from safegen_ros.sync import Deadline
+
+#: Highest id of a request.
+MAX_ID = 2**53
+
+ASKS = ('joints', 'tool', 'opening', 'stop', 'reset', 'rearm', 'close')
+
+_KINDS: Mapping[str, type[Request]] = {
+    'open': Open, 'beat': Beat, 'run': Run, 'switch': Switch, **dict.fromkeys(ASKS, Ask)
+}  # fmt: skip
 
 #: A client says its first word within this time [s].
 FIRST_WORD_S = 10.0
@@ -314,8 +326,39 @@ class Session:
 def _parsed(line: bytes | AgentError) -> Request:
     if isinstance(line, AgentError):
         raise line
-    return messages.parse_request(line)
+    return parse_request(line)
 
 
 def _joints(arm: Arm) -> list[float]:
     return [float(each) for each in arm.joint_positions()]
+
+
+def parse_request(line: bytes) -> Request:
+    """Reads one line of a client, without its end.
+
+    Raises:
+        AgentError: it is not a request: `line_too_long`, `not_json`, `unknown_op` or `bad_field`.
+    """
+    if len(line) >= MAX_LINE:
+        raise AgentError('line_too_long', f'a line is at most {MAX_LINE} bytes long')
+    number: int | None = None
+    reader = SchemaReader('', lambda text: AgentError('bad_field', text, number))
+    try:
+        value = json_object(line)
+    except NotJsonError as error:
+        raise AgentError('not_json', f'the line: {error}') from error
+    op = reader.read(str, value.pop('op', None), 'op')
+    if op == 'beat':
+        return reader.read(Beat, value)
+    found = reader.read(int, value.get('id'), 'id')
+    reader.need(0 <= found <= MAX_ID, 'id', found, f'take 0 to {MAX_ID}')
+    number = found
+    if op not in _KINDS:
+        raise AgentError('unknown_op', f'op: must be one of {" ".join(_KINDS)}', number)
+    if op == 'open':
+        at = port_of(reader, value)
+        reader.keys(value, '', ('id', 'arm', 'tool'))
+        value['at'] = at
+    elif op in ASKS:
+        value['op'] = op
+    return reader.read(_KINDS[op], value)

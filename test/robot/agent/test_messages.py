@@ -25,8 +25,8 @@ from safegen_ros.robot.agent.messages import (
     Switch,
     TcpPort,
     encode,
-    parse_request,
 )
+from safegen_ros.robot.agent.session import parse_request
 from safegen_ros.robot.arms import ARMS
 
 #: Of a line, for tests that make many.
