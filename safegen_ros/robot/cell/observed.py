@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -13,12 +14,7 @@ from typing import TYPE_CHECKING
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arm import Sample, World
 from safegen_ros.robot.cell.grounding import Tolerance, Tool, difference, ground, is_rigid
-from safegen_ros.robot.cell.perception import (
-    DEFAULTS,
-    STILL_M,
-    Picture,
-    median_poses,
-)
+from safegen_ros.robot.cell.perception import Picture
 from safegen_ros.robot.cell.settings import IGNORE, REFUSE, PerceptionSettings
 from safegen_ros.robot.pose import Pose, planar_distance
 from safegen_ros.robot.scene import Scene
@@ -37,6 +33,11 @@ SAY_SO = (
     'set the blocks up as the task begins, and say so (safegen arm blocks-set-up, or safegen run '
     '--blocks-set-up)'
 )
+STILL_M = 0.015
+"""An object that is seen at places farther apart along one axis moves [m]."""
+
+DEFAULTS = PerceptionSettings()
+
 #: A tool that holds nothing.
 NOWHERE = Tool((0.0, 0.0, 10.0), on=False)
 
@@ -271,3 +272,52 @@ def _in_the_way(name: str, what: str) -> RobotError:
         f'{name} is {what}: take it away, or see the parameter other_objects',
         ErrorCode.STATE_MISMATCH,
     )
+
+
+def median_poses(pictures: Sequence[Picture], still: Collection[str]) -> dict[str, Pose]:
+    """One pose of each object that more than half of the pictures show.
+
+    Those named in `still`, or all where none is, must not move meanwhile.
+
+    Raises:
+        RobotError: `STATE_MISMATCH` when one of them does.
+    """
+    seen: dict[str, list[Pose]] = {}
+    for picture in pictures:
+        for name, pose in picture.poses.items():
+            seen.setdefault(name, []).append(pose)
+    found = {}
+    for name, poses in seen.items():
+        if 2 * len(poses) <= len(pictures):
+            continue
+        if (not still or name in still) and (apart := _spread(poses)) > STILL_M:
+            raise RobotError(
+                f'{name} is seen at places {1e3 * apart:.0f} mm apart within one question: it '
+                'moves, or the perception system jumps: look at the table',
+                ErrorCode.STATE_MISMATCH,
+            )
+        found[name] = _median(poses)
+    return found
+
+
+def _spread(poses: Sequence[Pose]) -> float:
+    """The longest way along one axis between two of the poses [m]."""
+    axes = ([pose.position[axis] for pose in poses] for axis in range(3))
+    return max(max(values) - min(values) for values in axes)
+
+
+def _median(poses: Sequence[Pose]) -> Pose:
+    """The median of positions, and the orientation that is nearest to all others."""
+    wrong = [pose for pose in poses if not is_rigid(pose)]
+    if wrong:
+        return wrong[0]  # which is reported where the state is made of it
+    x, y, z = (statistics.median(pose.position[axis] for pose in poses) for axis in range(3))
+
+    def distance(pose: Pose) -> float:
+        return sum(
+            1 - abs(sum(a * b for a, b in zip(pose.orientation, other.orientation, strict=True)))
+            for other in poses
+        )
+
+    # Not a mean, which is not a pose for a cube that is seen turned by 90 deg now and then.
+    return Pose((x, y, z), min(poses, key=distance).orientation)

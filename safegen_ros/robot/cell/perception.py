@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Poses from a perception system: which messages count, and one pose of several of them.
+"""Poses from a perception system: which messages count.
 
 The stamp of a message is when its picture was taken. A picture counts when it was taken after the
 question, so a frozen camera, an old recording or a clock that is off never passes for the present.
@@ -9,26 +9,19 @@ question, so a frozen camera, an old recording or a clock that is off never pass
 from __future__ import annotations
 
 import math
-import statistics
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from safegen_ros.errors import ErrorCode, RobotError
-from safegen_ros.robot.cell.grounding import is_rigid
 from safegen_ros.robot.cell.settings import PerceptionSettings
 from safegen_ros.robot.pose import Pose
 
 FARTHEST_M = 5.0
 """A coordinate beyond this is not in metres [m]."""
-STILL_M = 0.015
-"""An object that is seen at places farther apart along one axis moves [m]."""
 KEPT = 200
 """Most pictures that are kept; more than a question ever needs."""
-
-
-DEFAULTS = PerceptionSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,55 +146,6 @@ class Perception:
 
 def _text(seconds: float) -> str:
     return f'{seconds:.0f}' if seconds >= 10 else f'{seconds:.2g}'
-
-
-def median_poses(pictures: Sequence[Picture], still: Collection[str]) -> dict[str, Pose]:
-    """One pose of each object that more than half of the pictures show.
-
-    Those named in `still`, or all where none is, must not move meanwhile.
-
-    Raises:
-        RobotError: `STATE_MISMATCH` when one of them does.
-    """
-    seen: dict[str, list[Pose]] = {}
-    for picture in pictures:
-        for name, pose in picture.poses.items():
-            seen.setdefault(name, []).append(pose)
-    found = {}
-    for name, poses in seen.items():
-        if 2 * len(poses) <= len(pictures):
-            continue
-        if (not still or name in still) and (apart := _spread(poses)) > STILL_M:
-            raise RobotError(
-                f'{name} is seen at places {1e3 * apart:.0f} mm apart within one question: it '
-                'moves, or the perception system jumps: look at the table',
-                ErrorCode.STATE_MISMATCH,
-            )
-        found[name] = _median(poses)
-    return found
-
-
-def _spread(poses: Sequence[Pose]) -> float:
-    """The longest way along one axis between two of the poses [m]."""
-    axes = ([pose.position[axis] for pose in poses] for axis in range(3))
-    return max(max(values) - min(values) for values in axes)
-
-
-def _median(poses: Sequence[Pose]) -> Pose:
-    """The median of positions, and the orientation that is nearest to all others."""
-    wrong = [pose for pose in poses if not is_rigid(pose)]
-    if wrong:
-        return wrong[0]  # which is reported where the state is made of it
-    x, y, z = (statistics.median(pose.position[axis] for pose in poses) for axis in range(3))
-
-    def distance(pose: Pose) -> float:
-        return sum(
-            1 - abs(sum(a * b for a, b in zip(pose.orientation, other.orientation, strict=True)))
-            for other in poses
-        )
-
-    # Not a mean, which is not a pose for a cube that is seen turned by 90 deg now and then.
-    return Pose((x, y, z), min(poses, key=distance).orientation)
 
 
 def read_picture(stamp: float, frame: str, poses: Sequence[tuple[str, Pose]], base: str) -> Picture:

@@ -12,8 +12,8 @@ import pytest
 from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.cell.grounding import Tool, ground, is_rigid
-from safegen_ros.robot.cell.observed import AssumedWorld, PerceivedWorld
-from safegen_ros.robot.cell.perception import Perception, Picture, median_poses, read_picture
+from safegen_ros.robot.cell.observed import AssumedWorld, PerceivedWorld, median_poses
+from safegen_ros.robot.cell.perception import Perception, Picture, read_picture
 from safegen_ros.robot.cell.settings import PerceptionSettings
 from safegen_ros.robot.pose import Pose
 from safegen_ros.robot.scene import load_scene
