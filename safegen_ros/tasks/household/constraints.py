@@ -8,14 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safegen_ros.language.placed import Placed
-from safegen_ros.tasks.household.kinds import check_class, kinds, members
+from safegen_ros.tasks.household.kinds import kinds, members
 from safegen_ros.tasks.household.world import COLD, HOT, LIQUIDS, ROOM
-
-MOST_ACTIONS = 60
-"""Largest number of actions within which something must follow."""
-
-_COMMON = ('condition_type', 'condition_object', 'trigger_state', 'goal_condition')
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +54,6 @@ class StateConstraint:
 Constraint = StepConstraint | StateConstraint
 
 
-def read_constraint(value: Placed) -> Constraint:
-    """Reads a constraint as the published tasks write it.
-
-    `condition_type` is `step`, with `condition_value` (N) and `goal_condition`; or `condition`,
-    with `avoid_state`. Both have `condition_object` and `trigger_state`.
-
-    Raises:
-        PddlError: the value is not a constraint.
-    """
-    given = value.mapping('a constraint', (*_COMMON, 'condition_value', 'avoid_state'))
-
-    def need(key: str) -> Placed:
-        if key not in given:
-            raise value.error(f'{key} is missing', 'add it')
-        return given[key]
-
-    name = check_class(need('condition_object'), groups=True)
-    trigger = read_condition(need('trigger_state'), 'trigger_state')
-    kind = need('condition_type')
-    if kind.value == 'step':
-        number = need('condition_value')
-        within = number.value
-        if isinstance(within, bool) or not isinstance(within, float) or within % 1:
-            raise number.error('condition_value must be a whole number', 'correct it')
-        if not 1 <= within <= MOST_ACTIONS:
-            raise number.error(f'condition_value is not from 1 to {MOST_ACTIONS}', 'correct it')
-        goal = read_condition(need('goal_condition'), 'goal_condition')
-        return StepConstraint(name, trigger, goal, int(within))
-    if kind.value == 'condition':
-        return StateConstraint(name, trigger, read_condition(need('avoid_state'), 'avoid_state'))
-    raise kind.error("condition_type must be 'step' or 'condition'", 'correct it')
-
-
 FLAGS = (
     'isBroken', 'isCooked', 'isDirty', 'isFilledWithLiquid', 'isOpen', 'isPickedUp', 'isToggled',
 )  # fmt: skip
@@ -101,7 +62,6 @@ FLAGS = (
 TEXTS = {'cooking_appliance': 'cookedBy', 'fillLiquid': 'fillLiquid', 'temperature': 'temperature'}
 """Keys of a condition with a text, and the fields of the metadata that hold it."""
 
-_RELATIONS = ('child', 'parent', 'not_on')
 
 Objects = Sequence[Mapping[str, Any]]
 """The metadata of all objects."""
@@ -195,28 +155,6 @@ class SubGoal:
         return bool(found) and all(any(c.holds(o, snapshot) for o in found) for c in parts)
 
 
-def read_goal(value: Placed) -> SubGoal:
-    """Reads a sub-goal: `object_name` and the keys of a condition.
-
-    Raises:
-        PddlError: the value is not a sub-goal.
-    """
-    given = dict(value.mapping('a sub-goal', ('object_name', *_KEYS)))
-    if 'object_name' not in given:
-        raise value.error('object_name is missing', 'add it')
-    name = check_class(given.pop('object_name'), groups=True)
-    return SubGoal(name, _condition(given))
-
-
-def read_condition(value: Placed, what: str) -> ObjectCondition:
-    """Reads a condition.
-
-    Raises:
-        PddlError: the value is not a condition.
-    """
-    return _condition(value.mapping(what, _KEYS))
-
-
 def known_texts() -> dict[str, tuple[str, ...]]:
     """The values that the keys of `TEXTS` can have."""
     places = tuple(name for name, kind in kinds().items() if kind.receptacle)
@@ -225,26 +163,3 @@ def known_texts() -> dict[str, tuple[str, ...]]:
         'fillLiquid': LIQUIDS,
         'temperature': (COLD, HOT, ROOM),
     }
-
-
-_KEYS = (*FLAGS, *TEXTS, *_RELATIONS)
-
-
-def _condition(given: Mapping[str, Placed]) -> ObjectCondition:
-    fields: list[tuple[str, bool | str]] = []
-    related: dict[str, tuple[str, ...]] = {}
-    for key, value in given.items():
-        if key in FLAGS:
-            if not isinstance(value.value, bool):
-                raise value.error(f'{key} must be true or false', 'correct it')
-            fields.append((key, value.value))
-        elif key in TEXTS:
-            text = value.text(key)
-            known = known_texts()[key]
-            if text not in known:
-                raise value.error(f'{text[:40]!a} is no {key}', f'one of {" ".join(known)}')
-            fields.append((key, text))
-        else:
-            names = [check_class(each, groups=True) for each in value.items(key)]
-            related[key] = tuple(dict.fromkeys(each for name in names for each in members(name)))
-    return ObjectCondition(tuple(fields), **related)

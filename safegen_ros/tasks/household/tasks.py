@@ -20,13 +20,16 @@ from typing import Any
 from safegen_ros.language.placed import Placed, read_yaml
 from safegen_ros.pddl.text_files import read_text
 from safegen_ros.tasks.household.constraints import (
+    FLAGS,
+    TEXTS,
     Constraint,
+    ObjectCondition,
     StateConstraint,
+    StepConstraint,
     SubGoal,
-    read_constraint,
-    read_goal,
+    known_texts,
 )
-from safegen_ros.tasks.household.kinds import FOLDER, kinds
+from safegen_ros.tasks.household.kinds import FOLDER, check_class, kinds, members
 
 HAZARDS = ('fire', 'fluid', 'injury', 'damage', 'pollution')
 """The hazards of SAPO section 2.1 in its order."""
@@ -268,3 +271,90 @@ def _spoken(text: str, names: Iterable[str]) -> Iterable[str]:
         spoken = re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', name).lower()
         if re.search(rf'\b{spoken}s?\b', text):
             yield name
+
+
+MOST_ACTIONS = 60
+"""Largest number of actions within which something must follow."""
+
+_COMMON = ('condition_type', 'condition_object', 'trigger_state', 'goal_condition')
+
+
+def read_constraint(value: Placed) -> Constraint:
+    """Reads a constraint as the published tasks write it.
+
+    `condition_type` is `step`, with `condition_value` (N) and `goal_condition`; or `condition`,
+    with `avoid_state`. Both have `condition_object` and `trigger_state`.
+
+    Raises:
+        PddlError: the value is not a constraint.
+    """
+    given = value.mapping('a constraint', (*_COMMON, 'condition_value', 'avoid_state'))
+
+    def need(key: str) -> Placed:
+        if key not in given:
+            raise value.error(f'{key} is missing', 'add it')
+        return given[key]
+
+    name = check_class(need('condition_object'), groups=True)
+    trigger = read_condition(need('trigger_state'), 'trigger_state')
+    kind = need('condition_type')
+    if kind.value == 'step':
+        number = need('condition_value')
+        within = number.value
+        if isinstance(within, bool) or not isinstance(within, float) or within % 1:
+            raise number.error('condition_value must be a whole number', 'correct it')
+        if not 1 <= within <= MOST_ACTIONS:
+            raise number.error(f'condition_value is not from 1 to {MOST_ACTIONS}', 'correct it')
+        goal = read_condition(need('goal_condition'), 'goal_condition')
+        return StepConstraint(name, trigger, goal, int(within))
+    if kind.value == 'condition':
+        return StateConstraint(name, trigger, read_condition(need('avoid_state'), 'avoid_state'))
+    raise kind.error("condition_type must be 'step' or 'condition'", 'correct it')
+
+
+_RELATIONS = ('child', 'parent', 'not_on')
+
+
+def read_goal(value: Placed) -> SubGoal:
+    """Reads a sub-goal: `object_name` and the keys of a condition.
+
+    Raises:
+        PddlError: the value is not a sub-goal.
+    """
+    given = dict(value.mapping('a sub-goal', ('object_name', *_CONDITIONS)))
+    if 'object_name' not in given:
+        raise value.error('object_name is missing', 'add it')
+    name = check_class(given.pop('object_name'), groups=True)
+    return SubGoal(name, _condition(given))
+
+
+def read_condition(value: Placed, what: str) -> ObjectCondition:
+    """Reads a condition.
+
+    Raises:
+        PddlError: the value is not a condition.
+    """
+    return _condition(value.mapping(what, _CONDITIONS))
+
+
+_CONDITIONS = (*FLAGS, *TEXTS, *_RELATIONS)
+
+
+def _condition(given: Mapping[str, Placed]) -> ObjectCondition:
+    fields: list[tuple[str, bool | str]] = []
+    related: dict[str, tuple[str, ...]] = {}
+    for key, value in given.items():
+        if key in FLAGS:
+            if not isinstance(value.value, bool):
+                raise value.error(f'{key} must be true or false', 'correct it')
+            fields.append((key, value.value))
+        elif key in TEXTS:
+            text = value.text(key)
+            known = known_texts()[key]
+            if text not in known:
+                raise value.error(f'{text[:40]!a} is no {key}', f'one of {" ".join(known)}')
+            fields.append((key, text))
+        else:
+            names = [check_class(each, groups=True) for each in value.items(key)]
+            related[key] = tuple(dict.fromkeys(each for name in names for each in members(name)))
+    return ObjectCondition(tuple(fields), **related)

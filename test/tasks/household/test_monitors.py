@@ -25,13 +25,12 @@ from safegen_ros.tasks.household.constraints import (
     ObjectSnapshot,
     StepConstraint,
     SubGoal,
-    read_constraint,
 )
 from safegen_ros.tasks.household.kinds import kinds
 from safegen_ros.tasks.household.monitors import ConstraintWatch, LiteralWatch, SpocWatch
 from safegen_ros.tasks.household.pddl3 import object_name, trace_texts
 from safegen_ros.tasks.household.scenes import load_scene, scene_names
-from safegen_ros.tasks.household.tasks import clean_tasks, household_rules
+from safegen_ros.tasks.household.tasks import clean_tasks, household_rules, read_constraint
 from safegen_ros.tasks.household.transitions import step
 from safegen_ros.tasks.household.world import Setting, metadata
 from safegen_ros.verdict import Category
