@@ -45,21 +45,21 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(558, 400),
-    'source lines': Limit(114_471, 76_000),
-    'test files': Limit(269),
-    'test lines': Limit(59_799, 42_000),
+    'source files': Limit(549, 400),
+    'source lines': Limit(114_385, 76_000),
+    'test files': Limit(268),
+    'test lines': Limit(59_790, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
     'files in import cycles': Limit(0, 0),
     'packages in import cycles': Limit(0, 0),
     'isinstance on a world outside tasks': Limit(0, 0),
-    'modules imported by the planner node': Limit(149, 170),
+    'modules imported by the planner node': Limit(144, 170),
     'class names used twice': Limit(0, 0),
     'repeated blocks of code': Limit(4),
     'MB of tracked models': Limit(26.8, 30),
-    'files entered by one run': Limit(144, 70),
+    'files entered by one run': Limit(128, 70),
 }
 """A ratchet: lower the limit when the figure falls; never raise it. Only the median has room up to
 its aim, because a merge of small files raises it."""
