@@ -7,8 +7,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import subprocess
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta, timezone
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -205,67 +207,28 @@ def test_no_answer_of_a_model_breaks_out_of_its_fence(answer):
 
 TEXT = st.text(st.characters(exclude_categories=('Cs',))).map(unhidden)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
-VERDICTS = st.builds(
-    Verdict,
-    category=st.sampled_from(Category),
-    reason=TEXT,
-    failing_step=st.integers(-1, 99),
-    goal_fraction=NUMBER,
-    broken=st.lists(
-        st.builds(
-            BrokenConstraint,
-            text=TEXT,
-            binding=st.lists(st.tuples(TEXT, TEXT)).map(tuple),
-            state=st.integers(0, 99),
-            step=st.integers(-1, 99),
-            reason=TEXT,
-        )
-    ).map(tuple),
-    failing_state=st.integers(-1, 99),
-    step_blocked=st.booleans(),
-)
+PLAIN = {str: TEXT, float: NUMBER, int: st.integers(-1, 99)}
+
+
+def any_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Any value of the type of a field."""
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return st.builds(kind, **{each.name: any_of(hints[each.name]) for each in fields(kind)})
+    inner = [any_of(each) for each in get_args(kind) if each is not ...]
+    if isinstance(kind, UnionType):
+        return st.one_of(inner)
+    if get_origin(kind) is dict:
+        return st.dictionaries(*inner, max_size=2)
+    if ... in get_args(kind):
+        return st.lists(*inner, max_size=2).map(tuple)
+    if inner:
+        return st.tuples(*inner)
+    return PLAIN[kind] if kind in PLAIN else st.from_type(kind)
 
 
 @settings(max_examples=40)
-@given(
-    st.builds(
-        records.RunRecord,
-        run_id=TEXT,
-        started=TEXT,
-        task=st.builds(records.TaskRecord, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT, TEXT),
-        model=st.just(MODEL),
-        attempts=st.lists(
-            st.builds(
-                records.AttemptRecord,
-                st.integers(),
-                TEXT,
-                TEXT,
-                st.lists(TEXT).map(tuple),
-                VERDICTS,
-                NUMBER,
-            ),
-            max_size=2,
-        ).map(tuple),
-        steps=st.lists(
-            st.builds(records.StepRecord, st.integers(), TEXT, NUMBER, st.none() | NUMBER),
-            max_size=2,
-        ).map(tuple),
-        blocks=st.lists(
-            st.builds(
-                records.BlockRecord,
-                TEXT,
-                st.tuples(NUMBER, NUMBER, NUMBER),
-                st.tuples(NUMBER, NUMBER, NUMBER, NUMBER),
-            ),
-            max_size=2,
-        ).map(tuple),
-        steps_done=st.integers(0, 3),
-        reached=st.none() | st.booleans(),
-        cell=st.sampled_from(['', 'twin', 'symbolic']),
-        error_code=st.sampled_from(ErrorCode),
-        timings=st.dictionaries(TEXT, NUMBER),
-    )
-)
+@given(any_of(records.RunRecord))
 def test_json_gives_any_record_back(record):
     assert records.RunRecord.from_json(record.to_json()) == record
     render_report(record)
