@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support import llm_small
-from support.planetarium_answers import BLOCKS
+from support.planetarium_small import BLOCKS
 from typer.testing import CliRunner, Result
 
 from safegen_ros.benchmarks.measurement import Measurement, Notify, Report

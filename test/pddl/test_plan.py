@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import strategies
-from support.plans import make_plan
+from support.strategies import make_plan
 
 from safegen_ros.errors import ErrorCode, PlanFormatError
 from safegen_ros.pddl.extract import Extraction, extract_plan

@@ -11,8 +11,7 @@ import time
 import pytest
 from hypothesis import given
 from support import exhaustive, strategies
-from support.plans import make_plan
-from support.strategies import three_blocks
+from support.strategies import make_plan, three_blocks
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.ground import Grounder

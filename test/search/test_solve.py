@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from support import exhaustive, strategies
 from support.breadth_first import solve as shortest
-from support.plans import make_plan
+from support.strategies import make_plan
 
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
 from safegen_ros.pddl.ground import Grounder

@@ -11,7 +11,7 @@ types without objects, names that are keywords elsewhere. What VAL cannot judge 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -565,6 +565,11 @@ def disguised(rng: random.Random, problem: Problem) -> Problem:
         goal=reordered(other.goal),
         constraints=tuple(rng.sample(constraints, len(constraints))),
     )
+
+
+def make_plan(steps: Sequence[Sequence[str]]) -> Plan:
+    """A plan from `(action, argument, ...)` sequences."""
+    return Plan(tuple(Step(name, tuple(arguments)) for name, *arguments in steps))
 
 
 def three_blocks(goal: str, constraints: str = '(and)') -> Problem:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.model_server import ModelServer
-from support.planetarium_answers import BLOCKS
+from support.planetarium_small import BLOCKS
 from typer.testing import CliRunner
 
 from safegen_ros.benchmarks.planetarium.model import answer_rows, choose

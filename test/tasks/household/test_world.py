@@ -40,14 +40,18 @@ _IPC_FO = Setting(False, False)
 def _play(scene: str, script: str, setting: Setting | None = None) -> TextHousehold:
     """Takes actions of which all but those behind `!` must be done; all must be readable."""
     household = TextHousehold()
-    observation = household.reset(scene, setting or Setting())
+    household.reset(scene, setting or Setting())
+    return _go_on(household, script)
+
+
+def _go_on(household: TextHousehold, script: str) -> TextHousehold:
     for line in script.strip().splitlines():
         text = line.strip()
         refused = text.startswith('!')
-        parsed = parse_action(text.removeprefix('!'), observation.known)
+        parsed = parse_action(text.removeprefix('!'), household.world.found)
         assert parsed.action is not None, (text, parsed.reason)
-        observation = household.step(parsed.action)
-        assert observation.feedback.success is not refused, (text, observation.feedback)
+        told = household.step(parsed.action).feedback
+        assert told.success is not refused, (text, told)
     return household
 
 
@@ -134,8 +138,7 @@ def test_water_fills_and_cleans_what_comes_under_it() -> None:
     household = _play('kitchen-2', script)
     mug = household.world.things['Mug (1)']
     assert (mug.is_dirty, mug.liquid) == (False, 'water')
-    for line in ('turn off Faucet (1)', 'pick up Mug (1)', 'empty Mug (1)', 'go to SinkBasin (1)'):
-        household.step(parse_action(line, household.world.found).action)
+    _go_on(household, 'turn off Faucet (1)\npick up Mug (1)\nempty Mug (1)')
     assert household.world.things['Mug (1)'].liquid == ''
     assert household.world.things['SinkBasin (1)'].liquid == 'water'
 
@@ -160,7 +163,8 @@ def test_what_is_thrown_breaks_and_what_is_dropped_does_not() -> None:
 
 
 def test_an_egg_breaks_into_what_can_be_cooked() -> None:
-    script = """go to Fridge (1)
+    script = """go to StoveBurner (1)
+        go to Fridge (1)
         open Fridge (1)
         pick up Egg (1)
         go to Pan (1)
@@ -168,13 +172,9 @@ def test_an_egg_breaks_into_what_can_be_cooked() -> None:
         break Egg (1)
         turn on StoveKnob (2)
         turn off StoveKnob (2)"""
-    household = TextHousehold()
-    household.reset('kitchen-2', Setting())
-    household.step(HouseholdAction(Verb.GO_TO, 'StoveBurner (1)'))  # the pan is seen here
-    for line in script.splitlines():
-        household.step(parse_action(line, household.world.found).action)
+    household = _play('kitchen-2', script)
     assert not household.world.things['EggCracked (1)'].is_cooked  # it was the other burner's knob
-    household.step(HouseholdAction(Verb.TURN_ON, 'StoveKnob (1)'))
+    _go_on(household, 'turn on StoveKnob (1)')
     assert household.world.things['EggCracked (1)'].cooked_in == 'StoveBurner'
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
-from support.planetarium_answers import BLOCKS, ROOMS, TILES
+from support.planetarium_small import BLOCKS, ROOMS, TILES
 from support.strategies import examples
 
 from safegen_ros.datasets.planetarium.layouts import tasks_of

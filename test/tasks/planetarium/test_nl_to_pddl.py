@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import planetarium_small as small
 from support.blocks_small import THREE_TEXT
-from support.planetarium_answers import BLOCKS
+from support.planetarium_small import BLOCKS
 from support.scripted_answers import ScriptedAnswers
 from support.strategies import examples
 

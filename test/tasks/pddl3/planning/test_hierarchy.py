@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from support import exhaustive, strategies
-from support.plans import make_plan
+from support.strategies import make_plan
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Cancelled, Completion, Message, Sampling, never
