@@ -94,25 +94,6 @@ def test_deep_formulas_are_read_back(name: str) -> None:
     assert _equal(name, _deep(90, strategies.BLOCKSWORLD))
 
 
-ODD = """(define (domain the) (:types if - object or then - if)
-  (:predicates (is ?x - if) (at) (not-true ?x ?y) (every ?x - (either or then)))
-  (:action for :parameters (?a - if) :effect (is ?a)))"""
-ODD_PROBLEM = """(define (problem problem) (:domain the)
-  (:objects and or - or the some - then b1 5 - if nothing x)
-  (:init (is and) (at) (not-true the x) (every some))
-  (:goal (exists (?x ?is - (either or then) ?5 - if) (and (every ?x) (is ?is) (not (= ?5 x)))))
-  (:constraints (and (always (or (is or) (not (is the)) (not-true nothing 5)))
-    (forall (?and - or) (hold-during 2 7 (forall (?x) (imply (= ?x ?and) (exists (?x) (= ?x x))))))
-    (within 1 (and)) (at end (or)) (sometime (not (not (at)))))))"""
-
-
-@EVERY
-def test_names_that_are_words_of_a_format(name: str) -> None:
-    problem = FORMATS['pddl'].read(ODD_PROBLEM, read_domain(ODD), 'x')
-    assert len(problem.constraints) == 6
-    assert _equal(name, problem), FORMATS[name].write(problem)
-
-
 WORDS = (
     'is are and or not the a if then for every some of type nothing at all any both there be true '
     'before after time times problem domain goal rules start end when whenever within step steps '
