@@ -47,8 +47,8 @@ class Limit(NamedTuple):
 LIMITS = {
     'source files': Limit(549, 400),
     'source lines': Limit(114_385, 76_000),
-    'test files': Limit(268),
-    'test lines': Limit(59_790, 42_000),
+    'test files': Limit(265),
+    'test lines': Limit(59_683, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
