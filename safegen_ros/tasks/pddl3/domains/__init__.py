@@ -118,15 +118,14 @@ def vocabulary(domain: Domain) -> Vocabulary | None:
     Raises:
         SafegenError: a folder contradicts itself.
     """
-    fitting = [
-        kit
-        for kit in kits().values()
-        for ours in [builtin_domain(kit.names[0])]
-        if (ours.predicates, ours.types) == (domain.predicates, domain.types)
-    ]
-    if not fitting:
+    known = kits().values()
+    named = [kit for kit in known if domain.name in kit.names]  # before the others are read
+    for kit in (*named, *known):
+        ours = builtin_domain(kit.names[0])
+        if (ours.predicates, ours.types) == (domain.predicates, domain.types):
+            break
+    else:
         return None
-    kit = next((kit for kit in fitting if domain.name in kit.names), fitting[0])
     lexicon = domain_files()[kit.names[0]].with_name('lexicon.yaml')
     return Vocabulary(kit.wording, kit.names, lexicon if lexicon.is_file() else None)
 
