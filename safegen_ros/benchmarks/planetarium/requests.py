@@ -20,10 +20,9 @@ from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.planetarium.doubts import doubts
 from safegen_ros.tasks.planetarium.equivalence import ground_rules
-from safegen_ros.tasks.planetarium.goal_prompt import answered_problem
 from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
 from safegen_ros.tasks.planetarium.request import read_request, request_rules
-from safegen_ros.tasks.planetarium.styles import TranslationStyle
+from safegen_ros.tasks.planetarium.styles import TranslationStyle, answered_problem
 
 _WORLD = 'blocks'
 _MOST_TOKENS = 1024

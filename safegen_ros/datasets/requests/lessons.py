@@ -20,8 +20,8 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import atom_text, constraint_text
 from safegen_ros.tasks.planetarium.domains import find_plan
 from safegen_ros.tasks.planetarium.doubts import made_up
-from safegen_ros.tasks.planetarium.goal_prompt import answered_problem, goal_prompt
 from safegen_ros.tasks.planetarium.request import Request, request_rules
+from safegen_ros.tasks.planetarium.styles import answered_problem, goal_prompt
 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)
 _RULES = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)  # beside those of the wishes

@@ -25,7 +25,7 @@ from safegen_ros.pddl.writer import atom_text
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.pddl3.domains.kit import SizeError
-from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
+from safegen_ros.tasks.planetarium.styles import observed_facts
 
 _ALTERNATIVES = re.compile(r'[^\s{}]+/[^\s{}]+')
 _SYMBOL = re.compile(r'<([\w-]+)>')

@@ -32,8 +32,8 @@ from safegen_ros.pddl.model import (
     walk,
 )
 from safegen_ros.pddl.pruning import changed_predicates
-from safegen_ros.tasks.planetarium.goal_prompt import observed_facts
 from safegen_ros.tasks.planetarium.request import Request
+from safegen_ros.tasks.planetarium.styles import observed_facts
 
 _IN_TIME = (
     'never|always|ever|cannot|until|till|unless|while|during|before|after(?! (?:that|this|which))|'

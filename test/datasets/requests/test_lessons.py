@@ -20,7 +20,7 @@ from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import atom_text, formula_text
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
-from safegen_ros.tasks.planetarium.goal_prompt import answered_problem
+from safegen_ros.tasks.planetarium.styles import answered_problem
 
 SEEDS = range(24)
 

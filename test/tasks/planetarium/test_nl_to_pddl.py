@@ -43,11 +43,6 @@ from safegen_ros.tasks.planetarium.domains import (
     planetarium_domain,
     planetarium_domain_text,
 )
-from safegen_ros.tasks.planetarium.goal_prompt import (
-    answered_problem,
-    goal_prompt,
-    observed_facts,
-)
 from safegen_ros.tasks.planetarium.nl_to_pddl import UNSURE, Question, Translation, translate
 from safegen_ros.tasks.planetarium.request import (
     MAX_REQUEST,
@@ -56,7 +51,12 @@ from safegen_ros.tasks.planetarium.request import (
     read_request,
     request_rules,
 )
-from safegen_ros.tasks.planetarium.styles import GoalTranslation
+from safegen_ros.tasks.planetarium.styles import (
+    GoalTranslation,
+    answered_problem,
+    goal_prompt,
+    observed_facts,
+)
 from safegen_ros.verify.validator import verify
 
 DOMAIN = planetarium_domain('blocksworld')
