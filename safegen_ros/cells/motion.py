@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from safegen_ros.cells.world import CollisionWorld, Touch
-from safegen_ros.robot.arms.family import Floats
-from safegen_ros.robot.arms.swing import Place, length, swing
+from safegen_ros.robot.arms.family import Floats, Place, length, swing
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import meeting_text
 from safegen_ros.tasks.boxnet.model import Move, State, object_name, robot_name

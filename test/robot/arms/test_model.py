@@ -17,10 +17,9 @@ from safegen_ros.errors import ErrorCode, RobotError
 from safegen_ros.paths import data_path
 from safegen_ros.robot.arm import Sample
 from safegen_ros.robot.arms import ARMS, FAMILIES
-from safegen_ros.robot.arms.family import ArmFamily, closest
+from safegen_ros.robot.arms.family import ArmFamily, closest, places, swing, turns
 from safegen_ros.robot.arms.model import check_speed
 from safegen_ros.robot.arms.mycobot_280 import MYCOBOT_280
-from safegen_ros.robot.arms.swing import places, swing, turns
 from safegen_ros.robot.arms.ur5e import CELL as UR5E
 from safegen_ros.robot.cell.blocks import simulated_cell
 from safegen_ros.robot.pose import KeepOut

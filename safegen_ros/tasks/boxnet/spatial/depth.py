@@ -24,8 +24,7 @@ from math import hypot
 
 import numpy as np
 
-from safegen_ros.robot.arms.family import ArmFamily, Floats, closest
-from safegen_ros.robot.arms.swing import Place, arc, turns
+from safegen_ros.robot.arms.family import ArmFamily, Floats, Place, arc, closest, turns
 from safegen_ros.tasks.boxnet.findings import Fault, Finding
 from safegen_ros.tasks.boxnet.geometry import (
     UNIT,

@@ -16,8 +16,16 @@ from itertools import combinations
 
 import numpy as np
 
-from safegen_ros.robot.arms.family import NEIGHBOURS, ArmFamily, Floats, closest
-from safegen_ros.robot.arms.swing import Place, length, swing, turns
+from safegen_ros.robot.arms.family import (
+    NEIGHBOURS,
+    ArmFamily,
+    Floats,
+    Place,
+    closest,
+    length,
+    swing,
+    turns,
+)
 from safegen_ros.tasks.boxnet.model import Move
 from safegen_ros.tasks.boxnet.spatial.depth import ArmContact, Depth, Leg
 from safegen_ros.tasks.boxnet.spatial.model import SpatialMap

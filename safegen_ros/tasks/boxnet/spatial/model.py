@@ -14,8 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from safegen_ros.robot.arms import FAMILIES
-from safegen_ros.robot.arms.family import ArmFamily
-from safegen_ros.robot.arms.swing import Place
+from safegen_ros.robot.arms.family import ArmFamily, Place
 from safegen_ros.tasks.boxnet.answers import coordinate, unreadable
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, point_text
 from safegen_ros.tasks.boxnet.model import Move, State, Task
