@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
 
-from safegen_ros.pddl.deciding import state_functions
+from safegen_ros.pddl.deciding import changed_predicates, state_functions
 from safegen_ros.pddl.derived import levels
 from safegen_ros.pddl.expressions import bound
 from safegen_ros.pddl.facts import is_value
@@ -38,7 +38,7 @@ from safegen_ros.pddl.model import (
     State,
 )
 from safegen_ros.pddl.numbers import NUMBERS, WIDTH, NumberTable
-from safegen_ros.pddl.pruning import changed_predicates, fitting
+from safegen_ros.pddl.pruning import fitting
 from safegen_ros.pddl.writer import formula_text
 
 Test = Callable[[int], bool]

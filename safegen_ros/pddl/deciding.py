@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions decide which plans are valid, and which only rank them."""
+"""What actions change, and which functions decide which plans are valid or only rank them."""
 
 from __future__ import annotations
 
@@ -97,6 +97,19 @@ def changed_functions(domain: Domain) -> frozenset[str]:
     """The functions that some action changes."""
     actions = domain.actions.values()
     return frozenset(each.target.predicate for action in actions for each in action.numeric)
+
+
+def changed_predicates(problem: Problem) -> frozenset[str]:
+    """The predicates of atoms that an action or the time changes, and derived ones."""
+    return problem.domain.derived_predicates().union(
+        (literal.atom[0] for literal in problem.timed),
+        (
+            atom.predicate
+            for schema in problem.domain.actions.values()
+            for effect in schema.effects
+            for atom in (*effect.add, *effect.delete)
+        ),
+    )
 
 
 def with_sources(domain: Domain, names: Iterable[str]) -> frozenset[str]:

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.model import (
     Action,
     And,
     Arithmetic,
+    Atom,
     AtomFormula,
     Comparison,
     ConstraintAnd,
@@ -32,7 +35,7 @@ from safegen_ros.pddl.model import (
     Variables,
     subformulas,
 )
-from safegen_ros.pddl.pruning import FEW, InitialFacts, StaticFacts, fitting_count
+from safegen_ros.pddl.pruning import FEW, StaticFacts, fitting_count
 
 MAX_CONSTRAINTS = 100_000
 """Most ground trajectory constraints of a problem."""
@@ -220,3 +223,19 @@ def excess(problem: Problem, trees: Iterable[ConstraintTree], objects: Objects) 
         if size > limit:
             return f'{size:,} {what} with its quantifiers written out, more than {limit:,}'
     return ''
+
+
+class InitialFacts:
+    """What does not change in a problem, by its actions and its initial state."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+
+    @cached_property
+    def fluents(self) -> frozenset[str]:
+        """The predicates that may change."""
+        return changed_predicates(self._problem)
+
+    def initially(self, atom: Atom) -> bool:
+        """Whether an atom holds in the initial state."""
+        return atom in self._problem.init

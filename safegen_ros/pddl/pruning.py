@@ -10,7 +10,6 @@ no action changes is looked up as soon as its terms are known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import cached_property
 from itertools import product
 from math import inf, prod
 from typing import Protocol
@@ -24,7 +23,6 @@ from safegen_ros.pddl.model import (
     Imply,
     Not,
     Or,
-    Problem,
     Variables,
     terms_of,
 )
@@ -47,35 +45,6 @@ class StaticFacts(Protocol):
 
     def initially(self, atom: Atom) -> bool:
         """Whether an atom holds in the initial state."""
-
-
-class InitialFacts:
-    """What does not change in a problem, by its actions and its initial state."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-
-    @cached_property
-    def fluents(self) -> frozenset[str]:
-        """The predicates that may change."""
-        return changed_predicates(self._problem)
-
-    def initially(self, atom: Atom) -> bool:
-        """Whether an atom holds in the initial state."""
-        return atom in self._problem.init
-
-
-def changed_predicates(problem: Problem) -> frozenset[str]:
-    """The predicates of atoms that an action or the time changes, and derived ones."""
-    return problem.domain.derived_predicates().union(
-        (literal.atom[0] for literal in problem.timed),
-        (
-            atom.predicate
-            for schema in problem.domain.actions.values()
-            for effect in schema.effects
-            for atom in (*effect.add, *effect.delete)
-        ),
-    )
 
 
 class _TooMany(Exception):

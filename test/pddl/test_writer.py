@@ -19,7 +19,7 @@ from safegen_ros.pddl.bits import AtomTable, compile_test, condition
 from safegen_ros.pddl.deciding import without_costs
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.ground import Grounder
-from safegen_ros.pddl.limits import MAX_ACTION_SIZE, Objects, action_size
+from safegen_ros.pddl.limits import MAX_ACTION_SIZE, InitialFacts, Objects, action_size
 from safegen_ros.pddl.model import (
     AtomFormula,
     Constraint,
@@ -31,7 +31,6 @@ from safegen_ros.pddl.model import (
     Problem,
 )
 from safegen_ros.pddl.plan import Step
-from safegen_ros.pddl.pruning import InitialFacts
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import domain_text, names_text, problem_text
 from safegen_ros.verify.validator import verify

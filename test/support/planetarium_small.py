@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import pairwise, permutations, product
 
 from safegen_ros.pddl.bits import AtomTable
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.formulas import substitute
 from safegen_ros.pddl.ground import Grounder, goal_tests
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Problem, State
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.graphs import renamed
 from support.strategies import disguised

@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 
 from safegen_ros.language import lexicon
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.model import And, Atom, Problem
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.reader import read_domain, read_problem
 from safegen_ros.pddl.writer import atom_text
 from safegen_ros.tasks.pddl3.domains import kits

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from safegen_ros.language.english import formula_words
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.facts import is_value
 from safegen_ros.pddl.model import Atom, AtomFormula, Problem, State
 from safegen_ros.pddl.plan import Step
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.record.present.constraint_status import trajectory
 from safegen_ros.record.present.html import part
 from safegen_ros.robot.description.mjcf import legend

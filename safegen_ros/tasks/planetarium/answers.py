@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from safegen_ros.errors import PddlError
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.diagnostics import suggestion
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Domain, Problem
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.sexpr import Group, Reader, is_name, read_sexpr
 from safegen_ros.pddl.writer import atom_text, names_text
 from safegen_ros.tasks.planetarium.fragments import (

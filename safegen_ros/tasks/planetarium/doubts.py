@@ -18,6 +18,7 @@ from itertools import combinations, pairwise
 
 from safegen_ros.language.lexicon import lexicon
 from safegen_ros.language.noun_phrases import NounPhrases
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.model import (
     AtomFormula,
     Constraint,
@@ -31,7 +32,6 @@ from safegen_ros.pddl.model import (
     terms_of,
     walk,
 )
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.tasks.planetarium.request import Request
 from safegen_ros.tasks.planetarium.styles import observed_facts
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
-from safegen_ros.pddl.deciding import refuse_numbers
+from safegen_ros.pddl.deciding import changed_predicates, refuse_numbers
 from safegen_ros.pddl.model import And, Atom, Problem
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.search.budget import Budget, SearchLimit
 from safegen_ros.tasks.planetarium.domains import rules_for
 from safegen_ros.tasks.planetarium.generic import (

@@ -28,8 +28,8 @@ from typing import Protocol
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.llm.backend import Message
 from safegen_ros.llm.model_names import INSTRUCT, model_folder, prompt_style, words_of_model
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Not, Problem
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.sexpr import Node, read_sexpr
 from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
 from safegen_ros.tasks.planetarium.descriptions import END, START

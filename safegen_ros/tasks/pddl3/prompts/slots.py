@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.language.english import Phrases
-from safegen_ros.pddl.deciding import refuse_numbers
+from safegen_ros.pddl.deciding import changed_predicates, refuse_numbers
 from safegen_ros.pddl.formulas import bindings, substitute
 from safegen_ros.pddl.limits import Objects
 from safegen_ros.pddl.model import (
@@ -39,7 +39,6 @@ from safegen_ros.pddl.model import (
     with_subformulas,
 )
 from safegen_ros.pddl.plan import Plan, Step
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.pddl3.domains.isomorphism import canonical_problem
 

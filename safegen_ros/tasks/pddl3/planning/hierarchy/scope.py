@@ -25,6 +25,7 @@ from safegen_ros.pddl.bits import (
     of_atoms,
     single_bits,
 )
+from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.model import (
     And,
     AtomFormula,
@@ -35,7 +36,6 @@ from safegen_ros.pddl.model import (
     Problem,
     conjuncts,
 )
-from safegen_ros.pddl.pruning import changed_predicates
 from safegen_ros.pddl.writer import formula_text
 from safegen_ros.search.rules import assume, negation
 
