@@ -39,9 +39,9 @@ from safegen_ros.ros.actions import (
     NotThere,
     Result,
     SentGoal,
+    sign_goal,
 )
 from safegen_ros.ros.calls import answer_of, check_sendable, wait_for
-from safegen_ros.ros.commands import sign_goal
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, why_missing
 from safegen_ros.ros.rclpy_compat import destroy_actions
 from safegen_ros.ros.stack_state import use_stack_discovery

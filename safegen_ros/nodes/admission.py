@@ -28,9 +28,9 @@ from safegen_ros.node_parameters import OPERATORS_FILE
 from safegen_ros.paths import data_path
 from safegen_ros.record.run import TWIN
 from safegen_ros.ros import conversions
-from safegen_ros.ros.actions import GoalHandle
+from safegen_ros.ros.actions import GoalHandle, goal_command
 from safegen_ros.ros.calls import check_sendable
-from safegen_ros.ros.commands import SERVICE, goal_command, signature_from_msg, stack_name
+from safegen_ros.ros.commands import SERVICE, signature_from_msg, stack_name
 from safegen_ros.ros.lifecycle import ManagedNode
 from safegen_ros.tasks.site import Bound, Site, bind, refused
 from safegen_ros.tasks.task import ActionTask, TaskMonitor

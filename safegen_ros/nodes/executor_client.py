@@ -29,9 +29,8 @@ from safegen_ros.pddl.model import State
 from safegen_ros.record.events import StepEvent
 from safegen_ros.robot.cell.execution import ConcurrentStep
 from safegen_ros.ros import conversions, record_conversions
-from safegen_ros.ros.actions import Ended, GoalSender, SentGoal
+from safegen_ros.ros.actions import Ended, GoalSender, SentGoal, sign_goal
 from safegen_ros.ros.calls import wait_for
-from safegen_ros.ros.commands import sign_goal
 from safegen_ros.stages import ExecutionPhase, GoalStage
 from safegen_ros.sync import Places, PlanningDeadline
 from safegen_ros.tasks.pddl3.planning.stepwise import NotTaken

@@ -1,13 +1,15 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Goals of one action: sent with a heartbeat, watched, and cancelled until they have ended."""
+"""Goals of one action: signed, sent with a heartbeat, watched, and cancelled until they end."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 import uuid
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from rclpy.action.client import ClientGoalHandle
 from rclpy.action.server import ServerGoalHandle
@@ -18,10 +20,15 @@ from unique_identifier_msgs.msg import UUID
 
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.calls import check_sendable, cleaned, wait_for
+from safegen_ros.ros.commands import signature_to_msg, stack_name
 from safegen_ros.ros.liveness import HeartbeatMonitor, HeartbeatPublisher, NodeInstance
 from safegen_ros.ros.rclpy_compat import GoalClient
 from safegen_ros.ros.watchdog import ProcessWatch, Rules
 from safegen_ros.sync import Closing
+
+if TYPE_CHECKING:  # a client that signs nothing needs no cryptography
+    from safegen_ros.keys.authority import Command
+    from safegen_ros.keys.key_pair import KeyPair
 
 CONNECT_TIMEOUT_S = 10.0
 """How long a server may take to appear, and then to accept a goal [s]."""
@@ -189,3 +196,32 @@ class GoalSender(Generic[Goal, Result, Feedback]):
                 self._client.cancel(goal_id)
             else:
                 self.ended(goal_id)
+
+
+def goal_command(node: Node, action: str, goal: Any) -> Command:
+    """What the sender of a goal signs: each of its fields, but for the signature itself."""
+    from safegen_ros.keys.authority import Command
+
+    values = _values(goal)
+    del values['signature']
+    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode('ascii')).hexdigest()
+    return Command(stack_name(node), action, digest)
+
+
+def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: UUID) -> None:
+    """Signs a goal, where there is a key and the goal has a place for it."""
+    from safegen_ros.keys.authority import sign
+
+    if pair is not None and hasattr(goal, 'signature'):
+        command = goal_command(node, action, goal)
+        goal.signature = signature_to_msg(sign(pair, command, bytes(goal_id.uuid).hex()))
+
+
+def _values(message: Any) -> Any:
+    """A message as JSON holds it."""
+    if hasattr(message, 'get_fields_and_field_types'):
+        names = message.get_fields_and_field_types()
+        return {name: _values(getattr(message, name)) for name in names}
+    if isinstance(message, (str, bool, int, float)):
+        return message
+    return [_values(each) for each in message] if hasattr(message, '__iter__') else int(message)

@@ -1,17 +1,14 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Signed commands and goals: their messages, and the client that sends commands."""
+"""Signed commands: their messages, and the client that sends them."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.client import Client
 from rclpy.node import Node
-from unique_identifier_msgs.msg import UUID
 
 from safegen_msgs import msg
 from safegen_msgs.srv import Operate
@@ -19,8 +16,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.ros.calls import answer_of
 
 if TYPE_CHECKING:  # a client that signs nothing needs no cryptography
-    from safegen_ros.keys.authority import Command, Signature
-    from safegen_ros.keys.key_pair import KeyPair
+    from safegen_ros.keys.authority import Signature
 
 SERVICE = 'operate'
 
@@ -45,35 +41,6 @@ def signature_from_msg(message: msg.Signature) -> Signature:
     from safegen_ros.keys.authority import Signature
 
     return Signature(message.key, message.nonce, message.time, bytes(message.value[:100]))
-
-
-def goal_command(node: Node, action: str, goal: Any) -> Command:
-    """What the sender of a goal signs: each of its fields, but for the signature itself."""
-    from safegen_ros.keys.authority import Command
-
-    values = _values(goal)
-    del values['signature']
-    digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode('ascii')).hexdigest()
-    return Command(stack_name(node), action, digest)
-
-
-def sign_goal(node: Node, pair: KeyPair | None, action: str, goal: Any, goal_id: UUID) -> None:
-    """Signs a goal, where there is a key and the goal has a place for it."""
-    from safegen_ros.keys.authority import sign
-
-    if pair is not None and hasattr(goal, 'signature'):
-        command = goal_command(node, action, goal)
-        goal.signature = signature_to_msg(sign(pair, command, bytes(goal_id.uuid).hex()))
-
-
-def _values(message: Any) -> Any:
-    """A message as JSON holds it."""
-    if hasattr(message, 'get_fields_and_field_types'):
-        names = message.get_fields_and_field_types()
-        return {name: _values(getattr(message, name)) for name in names}
-    if isinstance(message, (str, bool, int, float)):
-        return message
-    return [_values(each) for each in message] if hasattr(message, '__iter__') else int(message)
 
 
 class CommandClient:
