@@ -45,10 +45,10 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
-    'source files': Limit(549, 400),
-    'source lines': Limit(114_385, 76_000),
+    'source files': Limit(546, 400),
+    'source lines': Limit(114_353, 76_000),
     'test files': Limit(265),
-    'test lines': Limit(59_683, 42_000),
+    'test lines': Limit(59_680, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),
@@ -59,7 +59,7 @@ LIMITS = {
     'class names used twice': Limit(0, 0),
     'repeated blocks of code': Limit(4),
     'MB of tracked models': Limit(26.8, 30),
-    'files entered by one run': Limit(128, 70),
+    'files entered by one run': Limit(126, 70),
 }
 """A ratchet: lower the limit when the figure falls; never raise it. Only the median has room up to
 its aim, because a merge of small files raises it."""
