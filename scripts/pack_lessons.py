@@ -51,7 +51,7 @@ def part(
     if rows is not None:
         make = partial(row_group, rows_of(rows))
     else:
-        make = {'plans': lesson_group, 'requests': request_group}[mix]
+        make = lesson_group if mix == 'plans' else partial(request_group, ())
     ids: list[int] = []
     ends, answers, names = [], [], []
     for group in groups:

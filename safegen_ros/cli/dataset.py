@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,15 +165,24 @@ def lessons(
         str,
         typer.Option(help='kind of lessons: plans, or requests in words'),
     ] = 'plans',
+    written: Annotated[
+        list[Path] | None,
+        typer.Option(help='requests with their meaning, JSON lines, for half of the groups'),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,
 ) -> None:
     """Write training data for a language model: many rules, sizes, formats and made-up domains."""
     from safegen_ros.datasets.pddl3.lessons import lesson_group, write_lessons
     from safegen_ros.datasets.requests.lessons import request_group
+    from safegen_ros.datasets.requests.written import written_requests
 
+    known = tuple(each for file in written or () for each in written_requests(file))
     kinds: dict[str, tuple[Callable[[int, int, int], list[str]], str]]
-    kinds = {'plans': (lesson_group, 'smollm2-sft'), 'requests': (request_group, 'requests')}
+    kinds = {
+        'plans': (lesson_group, 'smollm2-sft'),
+        'requests': (partial(request_group, known), 'requests'),
+    }
     make, recipe = kinds[one_of(mix, kinds)]
     with working(jobs, '') as (workers, notify, console):
         count = write_lessons(out, make, groups, size, seed, workers, notify)

@@ -179,8 +179,8 @@ def requests_command(
         RequestOutcome,
         doubted,
         understood,
-        written_requests,
     )
+    from safegen_ros.datasets.requests.written import written_requests
     from safegen_ros.errors import SafegenError
     from safegen_ros.llm.model_names import named_model
     from safegen_ros.llm.open_backend import open_backend

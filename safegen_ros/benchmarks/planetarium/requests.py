@@ -5,18 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
-from pathlib import Path
 
-from safegen_ros.datasets.files import DatasetError, read_lines
+from safegen_ros.datasets.requests.written import WrittenRequest
 from safegen_ros.errors import SafegenError
 from safegen_ros.language.reading import AmbiguousRule
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.pddl.bits import AtomTable
 from safegen_ros.pddl.model import Domain, Formula, Problem
 from safegen_ros.pddl.reader import read_problem
-from safegen_ros.pddl.text_files import read_text
 from safegen_ros.pddl.writer import constraint_text, formula_text
 from safegen_ros.tasks.planetarium.doubts import doubts
 from safegen_ros.tasks.planetarium.equivalence import ground_rules
@@ -24,7 +22,6 @@ from safegen_ros.tasks.planetarium.nl_to_pddl import Question, translate
 from safegen_ros.tasks.planetarium.request import read_request, request_rules
 from safegen_ros.tasks.planetarium.styles import TranslationStyle, answered_problem
 
-_WORLD = 'blocks'
 _MOST_TOKENS = 1024
 
 
@@ -37,49 +34,6 @@ class RequestOutcome(str, Enum):
     WRONG_DOUBTED = 'wrong with a doubt shown'
     ASKED_BACK = 'question'
     REFUSED = 'refused'
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenRequest:
-    """A request that a person wrote.
-
-    Attributes:
-        world: the name of a problem, without `.pddl`, in the folder of the file.
-        start: the text of that problem.
-        goal: the atoms that are meant.
-        rules: ways to write its rule in PDDL3; none where it has no rule.
-    """
-
-    text: str
-    world: str
-    start: str
-    goal: frozenset[str]
-    rules: tuple[str, ...]
-
-
-def written_requests(file: Path) -> Iterator[WrittenRequest]:
-    """The requests of a file: JSON lines with `request`, `goal`, and `world` if not blocks.
-
-    The rule of one is in `pddl`, in all ways in which it may be written.
-
-    Raises:
-        DatasetError: a line is not a request, or a file cannot be read.
-    """
-    for values, place in read_lines(file):
-        try:
-            world = str(values.get('world', _WORLD))
-            text, goal = str(values['request']), frozenset(map(str, values['goal']))
-            rules = tuple(map(str, values.get('pddl', ())))
-        except (KeyError, AttributeError, TypeError) as error:
-            raise DatasetError(
-                f'{place}: is not a request: write an object with request and goal'
-            ) from error
-        if values.get('rule') and not rules:
-            raise DatasetError(
-                f'{place}: has a rule in words alone: write it in PDDL3 as pddl, too'
-            )
-        start = read_text(file.parent / f'{world}.pddl', 'problem')
-        yield WrittenRequest(text, world, start, goal, rules)
 
 
 def understood(
@@ -98,7 +52,7 @@ def understood(
     table = AtomTable(found.problem)
     ways = [_ruled(asked.start, rule, request.domain) for rule in asked.rules]
     meant = [ground_rules(way, table) for way in ways or [replace(found.problem, constraints=())]]
-    right = goal == asked.goal and ground_rules(found.problem, table) in meant
+    right = goal == {*asked.goal} and ground_rules(found.problem, table) in meant
     meaning = ' '.join([*sorted(goal), *map(constraint_text, found.problem.constraints)])
     if not found.doubts:
         return RequestOutcome.RIGHT if right else RequestOutcome.WRONG, meaning

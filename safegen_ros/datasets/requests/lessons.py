@@ -6,26 +6,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from random import Random
 
 from safegen_ros.datasets.requests.reasons import SpokenRules
 from safegen_ros.datasets.requests.scenes import RequestScene, chosen, drawn_scene, phrases
 from safegen_ros.datasets.requests.sequences import SequencedWishes
 from safegen_ros.datasets.requests.speech import Speech
+from safegen_ros.datasets.requests.written import WrittenRequest, other_names, renamed
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.pddl.model import Atom
+from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import atom_text, constraint_text
 from safegen_ros.tasks.planetarium.domains import find_plan
 from safegen_ros.tasks.planetarium.doubts import made_up
-from safegen_ros.tasks.planetarium.request import Request, request_rules
-from safegen_ros.tasks.planetarium.styles import answered_problem, goal_prompt
+from safegen_ros.tasks.planetarium.request import Request, read_request, request_rules
+from safegen_ros.tasks.planetarium.styles import answered_problem, goal_prompt, observed_facts
 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)
 _RULES = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)  # beside those of the wishes
 _RULE_TRIES = 4
+_WRITTEN = 0.5  # share of the groups with written requests, where there are some
+_RENAMED = 0.5  # share of them with other names
 _REST = 0.5  # share without the rules that a grammar reads, as the model is asked
 _TRIES = 400
 _TIME_LIMIT_S = 2.0  # harder ones are left out, more of them by a slow machine
@@ -36,28 +40,42 @@ _MANNERED = 0.3  # share in the manner of a certain person
 _SLIPS = 0.1  # share with words that are misspelt
 
 
-def request_group(seed: int, number: int, size: int) -> list[str]:
+Spoken = tuple[str, Sequence[str], Sequence[str]]
+"""A request, its goal facts in PDDL, and its rules in PDDL3."""
+
+
+def request_group(
+    written: Sequence[WrittenRequest], seed: int, number: int, size: int
+) -> list[str]:
     """The lines of a group, as `training.text_world` reads them: requests in one scene.
 
     There are fewer than `size` where a scene has few.
+
+    Args:
+        written: requests that half of the groups are of; none for drawn ones alone.
     """
     rng = Random(f'requests {seed} {number}')  # noqa: S311  # no secret
-    scene = drawn_scene(rng)
+    if written and rng.random() < _WRITTEN:
+        start, spoken = _written_ones(rng, written)
+        signatures, objects, now = observed_facts(start)
+    else:
+        scene = drawn_scene(rng)
+        start, spoken = scene.start, _drawn_ones(rng, scene)
+        signatures, objects, now = scene.signatures, scene.objects, scene.now
     lines: dict[str, None] = {}
-    for _ in range(_TRIES):
-        text, goal, rules = spoken_request(rng, scene)
+    for text, goal, rules in islice(spoken, _TRIES):
         if not goal:
             continue
         try:
-            rest, more = as_asked(scene, text, goal, rules)
+            rest, more = as_asked(start, text, goal, rules)
         except SafegenError:
             continue
         if rng.random() < _REST:
             text, rules = rest, more
-        asked = goal_prompt(scene.signatures, scene.objects, scene.now, text)
+        asked = goal_prompt(signatures, objects, now, text)
         values = {
             'prompt': [{'role': 'user', 'content': asked}],
-            'completion': '\n'.join([' '.join(map(atom_text, goal)), *rules]),
+            'completion': '\n'.join([' '.join(goal), *rules]),
             'group': f'requests {number}',
         }
         lines[json.dumps(values, ensure_ascii=False) + '\n'] = None
@@ -66,17 +84,38 @@ def request_group(seed: int, number: int, size: int) -> list[str]:
     return list(lines)
 
 
+def _drawn_ones(rng: Random, scene: RequestScene) -> Iterator[Spoken]:
+    """Requests in a scene, without end."""
+    while True:
+        text, goal, rules = spoken_request(rng, scene)
+        yield text, [*map(atom_text, goal)], rules
+
+
+def _written_ones(
+    rng: Random, written: Sequence[WrittenRequest]
+) -> tuple[Problem, Iterator[Spoken]]:
+    """A world of written requests, half of the times with other names, and those about it."""
+    start = rng.choice(sorted({each.start for each in written}))
+    found = [each for each in written if each.start == start]
+    if rng.random() < _RENAMED:
+        names = other_names(rng, start)
+        found = [other for each in found if (other := renamed(each, names))] or found
+    rng.shuffle(found)
+    world = read_request(found[0].text, start=found[0].start).start
+    assert world is not None  # noqa: S101  # as it was given
+    return world, ((each.text, each.goal, each.rules[:1]) for each in found)
+
+
 def as_asked(
-    scene: RequestScene, text: str, goal: Sequence[Atom], rules: Sequence[str]
+    start: Problem, text: str, goal: Sequence[str], rules: Sequence[str]
 ) -> tuple[str, list[str]]:
     """What a model is asked, and the rules that it has to write: those that no grammar reads.
 
     Raises:
         SafegenError: a grammar reads another rule, the text says otherwise, or there is no plan.
     """
-    start = scene.start
     request = Request(text, start.domain, start=start)
-    aims = ' '.join(map(atom_text, goal))
+    aims = ' '.join(goal)
     problem = read_problem(answered_problem(start, '\n'.join([aims, *rules])), start.domain)
     spoken = request_rules(request)
     held = read_problem(answered_problem(start, f'{aims}\n{spoken.constraints}'), start.domain)

@@ -7,13 +7,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from safegen_ros.datasets.requests.lessons import as_asked, request_group, spoken_request
 from safegen_ros.datasets.requests.scenes import RequestScene, drawn_scene, phrases
+from safegen_ros.datasets.requests.written import other_names, renamed, written_requests
 from safegen_ros.errors import SafegenError
 from safegen_ros.pddl.model import Atom
 from safegen_ros.pddl.reader import read_problem
@@ -22,13 +25,14 @@ from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.domains.folders import folder_domain
 from safegen_ros.tasks.planetarium.styles import answered_problem
 
+DATA = Path(__file__).parents[3] / 'data/requests'
 SEEDS = range(24)
 
 
 @pytest.fixture(scope='module')
 def lessons() -> list[tuple[str, str]]:
     """Prompts and answers of some groups."""
-    lines = (json.loads(line) for seed in SEEDS for line in request_group(seed, seed, 4))
+    lines = (json.loads(line) for seed in SEEDS for line in request_group((), seed, seed, 4))
     return [(line['prompt'][0]['content'], line['completion']) for line in lines]
 
 
@@ -62,7 +66,7 @@ def test_about_a_third_has_a_rule_and_every_world_is_drawn(lessons: list[tuple[s
 
 
 def test_the_same_seed_gives_the_same_lessons() -> None:
-    assert request_group(5, 3, 4) == request_group(5, 3, 4) != request_group(6, 3, 4)
+    assert request_group((), 5, 3, 4) == request_group((), 5, 3, 4) != request_group((), 6, 3, 4)
 
 
 def test_the_planner_accepts_most_of_what_is_meant_and_lessons_are_no_others() -> None:
@@ -75,7 +79,7 @@ def test_the_planner_accepts_most_of_what_is_meant_and_lessons_are_no_others() -
                 continue
             asked += 1
             try:
-                rest, more = as_asked(scene, text, goal, rules)
+                rest, more = as_asked(scene.start, text, [*map(atom_text, goal)], rules)
             except SafegenError:
                 refused += 1
             else:
@@ -98,7 +102,43 @@ def test_a_meaning_that_is_not_said_is_no_lesson(
     said: str, goal: list[Atom], rules: list[str], reason: str
 ) -> None:
     with pytest.raises(SafegenError, match=reason):
-        as_asked(blocks(), said, goal, rules)
+        as_asked(blocks().start, said, [*map(atom_text, goal)], rules)
+
+
+def test_half_of_the_groups_are_of_requests_that_were_written() -> None:
+    written = tuple(written_requests(DATA / 'engineer.jsonl'))
+    groups = [request_group(written, 3, number, 30) for number in range(12)]
+    texts = [[_request(line) for line in lines] for lines in groups]
+    own = [n for n, each in enumerate(texts) if {*each} & {asked.text for asked in written}]
+    assert 1 <= len(own) < 12
+    for number in own:
+        assert len(texts[number]) <= sum(each.world == 'blocks' for each in written) * 2
+
+
+@pytest.mark.parametrize('file', ['engineer', 'dispatcher'])
+def test_the_same_request_with_other_names_means_the_same(file: str) -> None:
+    written = list(written_requests(DATA / f'{file}.jsonl'))
+    changed = 0
+    for seed, asked in enumerate(written):
+        names = other_names(Random(seed), asked.start)
+        back = {new: old for old, new in names.items()}
+        other = renamed(asked, names)
+        if other is None:
+            continue
+        changed += other.text != asked.text
+        assert renamed(other, back) == asked
+        assert {name in other.start for name in names.values()} == {True}
+    assert changed > len(written) / 4
+
+
+def test_a_request_that_numbers_something_keeps_its_names() -> None:
+    [asked, *_] = written_requests(DATA / 'engineer.jsonl')
+    for text in ('block 3 on b2', 'the third one on b2', 'both within 4 steps', 'two of them'):
+        assert renamed(replace(asked, text=text), {'b2': 'b5'}) is None
+
+
+def _request(line: str) -> str:
+    return str(json.loads(line)['prompt'][0]['content']).partition('Request: ')[2]
 
 
 def blocks() -> RequestScene:

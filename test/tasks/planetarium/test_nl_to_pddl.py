@@ -23,10 +23,10 @@ from safegen_ros.benchmarks.planetarium.requests import (
     RequestOutcome,
     doubted,
     understood,
-    written_requests,
 )
 from safegen_ros.cli.planetarium import requests_command
 from safegen_ros.datasets.files import DatasetError
+from safegen_ros.datasets.requests.written import written_requests
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.language.reading import AmbiguousRule
 from safegen_ros.llm.backend import Sampling
