@@ -177,6 +177,8 @@ def lessons(
     from safegen_ros.datasets.requests.lessons import request_group
     from safegen_ros.datasets.requests.written import written_requests
 
+    if written and mix == 'plans':
+        raise typer.BadParameter('--written goes with --mix requests')
     known = tuple(each for file in written or () for each in written_requests(file))
     kinds: dict[str, tuple[Callable[[int, int, int], list[str]], str]]
     kinds = {

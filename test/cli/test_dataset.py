@@ -20,6 +20,8 @@ from safegen_ros.cli.main import app
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.errors import SafegenError
 
+DATA = Path(__file__).parents[2] / 'data'
+
 
 def run(*words: object) -> Result:
     return CliRunner().invoke(app, ['data', *map(str, words)])
@@ -110,6 +112,19 @@ def test_fewer_training_rows_are_renamed_when_there_are_fewer(recipe: Path, tmp_
     assert done.exit_code == 0, done.output
     quotas = load_recipe(tmp_path / 'out' / 'recipe.json').domains['ferry'].quotas
     assert (quotas['train'], quotas['test_renamed']) == (1, 1)
+
+
+def test_lessons_are_made_of_requests_that_were_written(tmp_path: Path) -> None:
+    written = DATA / 'requests' / 'engineer.jsonl'
+    options = ('--groups', 10, '--size', 3, '--jobs', 1, '--written')
+    done = run('lessons', tmp_path / 'out', '--mix', 'requests', *options, written)
+    assert done.exit_code == 0, done.output
+    lines = [json.loads(line) for line in (tmp_path / 'out' / 'train.jsonl').open()]
+    asked = [json.loads(line)['request'] for line in written.open()]
+    told = [line['prompt'][0]['content'].partition('Request: ')[2] for line in lines]
+    assert {*told} & {*asked}
+    for mix, file in (('plans', written), ('requests', DATA / 'requests' / 'blocks.pddl')):
+        assert run('lessons', tmp_path / 'other', '--mix', mix, *options, file).exit_code != 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,5 @@
+(define (problem six-blocks) (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5 b6)
+  (:init (arm-empty) (on-table b6) (on b4 b6) (on b1 b4) (clear b1) (on-table b2) (clear b2)
+         (on-table b5) (on b3 b5) (clear b3))
+  (:goal (clear b6)))

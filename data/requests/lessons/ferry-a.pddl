@@ -1,0 +1,7 @@
+(define (problem four-cars) (:domain ferry)
+  (:objects c1 c2 c3 c4 l1 l2 l3 l4)
+  (:init (car c1) (car c2) (car c3) (car c4) (location l1) (location l2) (location l3) (location l4)
+         (not-eq l1 l2) (not-eq l2 l1) (not-eq l1 l3) (not-eq l3 l1) (not-eq l2 l3) (not-eq l3 l2)
+         (not-eq l1 l4) (not-eq l4 l1) (not-eq l2 l4) (not-eq l4 l2) (not-eq l3 l4) (not-eq l4 l3)
+         (at c1 l2) (at c2 l3) (at c3 l3) (at c4 l1) (at-ferry l1) (empty-ferry))
+  (:goal (at c1 l1)))

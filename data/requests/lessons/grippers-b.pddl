@@ -1,0 +1,5 @@
+(define (problem one-robot) (:domain gripper-strips)
+  (:objects robot1 - robot room1 room2 - room ball1 ball2 ball3 - object lgripper1 rgripper1 - gripper)
+  (:init (at-robby robot1 room2) (free robot1 lgripper1) (free robot1 rgripper1)
+         (at ball1 room1) (at ball2 room1) (at ball3 room2))
+  (:goal (at ball1 room2)))

@@ -1,0 +1,8 @@
+(define (problem carrying) (:domain spanner)
+  (:objects bob - man spanner1 spanner2 spanner3 - spanner nut1 nut2 - nut
+            shed location1 location2 gate - location)
+  (:init (at bob location1) (carrying bob spanner3) (at spanner1 location1) (at spanner2 location2)
+         (useable spanner1) (useable spanner2) (useable spanner3)
+         (at nut1 gate) (at nut2 gate) (loose nut1) (loose nut2)
+         (link shed location1) (link location1 location2) (link location2 gate))
+  (:goal (tightened nut1)))
