@@ -3,7 +3,7 @@
 """Puts the stages of a trained model into one folder, as it ships, or writes an untrained one.
 
     .venv/bin/python scripts/ship_model.py --sft runs/mini-sft [--grpo runs/mini-grpo] \
-        [--serve sft] [--keep] --out models/safegen-mini
+        [--serve sft] [--keep] [--problems 223000] --out models/safegen-mini
     .venv/bin/python scripts/ship_model.py --untrained models/safegen-mini \
         --recipe config/train/mini.yaml --out runs/mini-pt
 
@@ -24,14 +24,14 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer
 
-from safegen_ros.benchmarks.subjects import STAGES_FILE
+from safegen_ros.benchmarks.subjects import STAGES_FILE, TRAINING
 from safegen_ros.training.config import load_config
 from safegen_ros.training.export import MODEL, PROSE, write_checksums, write_model
 from safegen_ros.training.network import new_decoder
 from safegen_ros.training.run import world_of
 
 
-def ship(sft: Path, grpo: Path | None, serve: str, keep: bool, out: Path) -> None:
+def ship(sft: Path, grpo: Path | None, serve: str, keep: bool, problems: int, out: Path) -> None:
     """Replaces the model in `out`.
 
     Args:
@@ -39,6 +39,7 @@ def ship(sft: Path, grpo: Path | None, serve: str, keep: bool, out: Path) -> Non
         grpo: the run of reinforcement, if there was one.
         serve: the stage at the top, `sft` or `grpo`; the last one where it is empty.
         keep: whether the other stage lies below `stages`.
+        problems: on how many the model was trained, in all of its runs; 0 where it is not known.
         out: folder of the model.
     """
     partial = out.with_name(f'{out.name}.partial')
@@ -52,6 +53,10 @@ def ship(sft: Path, grpo: Path | None, serve: str, keep: bool, out: Path) -> Non
     for name in stages.keys() - {top}:
         shutil.copytree(runs[name] / MODEL, partial / stages[name])
     (partial / STAGES_FILE).write_text(json.dumps(stages) + '\n', encoding='utf-8')
+    if problems:
+        recipe = json.loads((partial / TRAINING).read_text(encoding='utf-8'))
+        text = json.dumps({**recipe, 'problems': problems}, indent=2) + '\n'
+        (partial / TRAINING).write_text(text, encoding='utf-8')
     write_checksums(partial)
     for name in PROSE:
         if (out / name).exists():
@@ -93,13 +98,14 @@ def main() -> None:
     parser.add_argument('--grpo', type=Path)
     parser.add_argument('--serve', choices=('sft', 'grpo'), default='')
     parser.add_argument('--keep', action='store_true')
+    parser.add_argument('--problems', type=int, default=0)
     parser.add_argument('--recipe', type=Path, default=Path('config/train/mini.yaml'))
     parser.add_argument('--out', type=Path, required=True)
     given = parser.parse_args()
     if given.untrained is not None:
         write_untrained(given.untrained, given.recipe, given.out)
     else:
-        ship(given.sft, given.grpo, given.serve, given.keep, given.out)
+        ship(given.sft, given.grpo, given.serve, given.keep, given.problems, given.out)
 
 
 if __name__ == '__main__':

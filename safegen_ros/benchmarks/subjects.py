@@ -25,6 +25,9 @@ from safegen_ros.tasks.pddl3.prompts.styles import PromptStyle, load_style, styl
 STAGES = ('PT', 'SFT', 'GRPO')
 """Before fine-tuning, after supervised fine-tuning, after reinforcement (SafeGen-LLM table II)."""
 
+TRAINING = 'training.json'
+"""The recipe of the last run in a model folder, with the `problems` of all runs."""
+
 STAGES_FILE = 'stages.json'
 """Beside a model: from the name of each stage to its folder, relative to that of the model."""
 
@@ -36,6 +39,7 @@ class Subject:
     Attributes:
         checksum: SHA-256 of its weights; empty for a model at a server.
         parameters: how many it has; 0 for a model at a server.
+        problems: on how many it was trained, in all of its runs; 0 where its folder does not say.
     """
 
     name: str
@@ -43,10 +47,12 @@ class Subject:
     parameters: int
     style: PromptStyle
     backend: Backend
+    problems: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Its key, as plain values for JSON."""
-        return {'name': self.name, 'checksum': self.checksum, 'parameters': self.parameters}
+        key = {'name': self.name, 'checksum': self.checksum, 'parameters': self.parameters}
+        return {**key, 'problems': self.problems} if self.problems else key
 
 
 def model_checksum(model_dir: str | Path) -> str:
@@ -85,7 +91,16 @@ def load_subject(model_dir: str | Path, device: str = 'auto', name: str = '') ->
     backend = TransformersBackend(model_dir, device)
     style = load_style(model_dir)
     called = name or Path(model_dir).name
-    return Subject(called, model_checksum(model_dir), backend.parameters, style, backend)
+    found = model_checksum(model_dir), backend.parameters, style, backend
+    return Subject(called, *found, _trained_on(Path(model_dir)))
+
+
+def _trained_on(folder: Path) -> int:
+    """`problems` in the `training.json` of a model; 0 without one."""
+    try:
+        return int(json.loads((folder / TRAINING).read_text(encoding='utf-8'))['problems'])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
 @contextmanager
@@ -97,7 +112,7 @@ def untrained(model_dir: str | Path, seed: int, device: str = 'auto') -> Iterato
     check_no_code(Path(model_dir))
     with tempfile.TemporaryDirectory(prefix='safegen-untrained-') as name:
         folder = Path(name) / 'model'
-        left_out = shutil.ignore_patterns('*.safetensors*', 'stages')
+        left_out = shutil.ignore_patterns('*.safetensors*', 'stages', TRAINING)
         try:
             shutil.copytree(model_dir, folder, ignore=left_out)
             config = AutoConfig.from_pretrained(folder, **LOCAL)

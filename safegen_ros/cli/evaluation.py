@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from safegen_ros.benchmarks.subjects import Subject
 
 MODEL = 'models/safegen-mini'
+READS_DOMAINS = 'models/safegen-smollm2'
 RESULTS = Path('runs/results')
 
 app = typer.Typer(no_args_is_help=True)
@@ -248,6 +249,7 @@ _SEED = {'seed': (Seed, 0)}
 _RUN = {'max_new_tokens': (Tokens, _TOKENS), 'device': (Device, 'auto'), 'out': (Out, RESULTS)}
 _SHOTS = {**_MOST, **_SEED, 'batch': (Batch, _BATCH), **_RUN}
 _OF_EACH_SIZE = Annotated[int, typer.Option(min=1, help='problems per size')]
+_OF_EACH_DOMAIN = Annotated[int, typer.Option(min=1, help='problems per domain')]
 _RANDOM = Annotated[int, typer.Option(min=1, help='random problems per strategy')]
 _UNTRAINED = Annotated[
     int,
@@ -295,6 +297,17 @@ STUDIES: dict[str, StudyVerb] = {
             **_SEED, 'batch': (Batch, _BATCH), **_RUN,
         },
         _larger, ('model', 'beam', 'hierarchy', 'search'),
+    ),
+    'unseen': StudyVerb(
+        'Domains that were never trained on, such as elevator, for a model that reads domains.',
+        {
+            'model': (Model, READS_DOMAINS), 'count': (_OF_EACH_DOMAIN, 12), **_LOOP, **_SEED,
+            'batch': (Batch, _BATCH), **_RUN,
+        },
+        lambda given, options: studies().unseen(
+            given.subject(options), options, given.values['count'], given.loop
+        ),
+        ('beam',),
     ),
     'table4': StudyVerb(
         'The planning loop by strategy, also with an untrained network (table IV).',

@@ -12,6 +12,8 @@ from typing import Any
 
 from safegen_ros.datasets.builder import RECIPE
 from safegen_ros.datasets.files import MANIFEST, DatasetError, file_digest, load_manifest
+from safegen_ros.datasets.pddl3.lessons import held_out_problems
+from safegen_ros.datasets.pddl3.made_up import parts
 from safegen_ros.datasets.pddl3.recipe import load_recipe
 from safegen_ros.datasets.pddl3.rows import read_rows, row_problem
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -142,3 +144,20 @@ def first_of_each(problems: Sequence[TestProblem], most: int) -> list[TestProble
         if not most or counts[problem.domain] <= most:
             found.append(problem)
     return found
+
+
+def draw_unseen(seed: int, count: int) -> list[TestProblem]:
+    """Problems of the domains that no lesson is about, by the number of their rules.
+
+    Args:
+        count: of each domain.
+    """
+    return [
+        TestProblem(
+            name, f'{len(each.problem.constraints)} rules', (),
+            (('objects', len(each.problem.objects)),), False, '', len(each.plan.steps),
+            each.problem,
+        )
+        for name in sorted(parts()['held_out'])
+        for each in held_out_problems(name, seed, count)
+    ]  # fmt: skip

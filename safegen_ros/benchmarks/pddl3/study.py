@@ -92,6 +92,7 @@ class StudyRecord:
         sampling, options = Sampling(), self.options
         models = [
             f'{m["name"]}: {m["parameters"]:,} parameters, weights {m["checksum"][:16]}'
+            + (f', trained on {m["problems"]:,} problems' if 'problems' in m else '')
             for m in self.models.values()
         ]
         rows = self.training

@@ -24,6 +24,7 @@ from safegen_ros.datasets.files import write_groups
 from safegen_ros.datasets.pddl3.any_rule import Shape, shapes, with_any_rule
 from safegen_ros.datasets.pddl3.made_up import (
     domain_of,
+    held_out_domain,
     made_up_domain,
     made_up_setting,
     with_goal_and_rules,
@@ -179,6 +180,24 @@ def _drawn_made_up(setting: Problem, rng: Random) -> Solved | None:
     if found is None or len(found.plan.steps) < rng.randint(1, _NEAR):
         return None
     return found
+
+
+def held_out_problems(name: str, seed: int, count: int) -> list[Solved]:
+    """Problems of a domain that no lesson is about, drawn as those of the made-up domains.
+
+    Args:
+        name: a part of `made_up.yaml` under `held_out`.
+        seed: the same arguments give the same problems, except where one is left out because this
+            machine takes too long for it.
+    """
+    rng, draft = Random(f'{name} {seed}'), held_out_domain(name)  # noqa: S311  # no secret
+    domain = domain_of(draft, name)
+    found: dict[str, Solved] = {}
+    while len(found) < count:
+        solved = _drawn_made_up(made_up_setting(draft, domain, rng), rng)
+        if solved is not None:
+            found[problem_text(solved.problem)] = solved
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -432,6 +433,26 @@ def _held_out() -> list[dict[str, str]]:
         for domain, wanted in domains.items()
         for family in wanted['held_out']
     ]
+
+
+def test_a_page_says_on_how_many_problems_a_model_was_trained(tiny: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny, tmp_path / 'own'))
+    options = StudyOptions(BENCH, most=1, max_new_tokens=2)
+    assert 'trained' not in studies.table3(load_subject(folder), options).facts[0]
+    (folder / 'training.json').write_text(json.dumps({'problems': 1234}))
+    found = studies.table3(load_subject(folder), options)
+    assert 'own: ' in found.facts[0]
+    assert found.facts[0].endswith(', trained on 1,234 problems')
+
+
+def test_domains_that_were_never_trained_on_are_measured(tiny: Path) -> None:
+    options = StudyOptions(BENCH, seed=2, max_new_tokens=2)
+    found = studies.unseen(load_subject(tiny), options, 1, LoopOptions(('search',)))
+    names = {'elevator', 'logistics', 'satellite', 'tray', 'tyre'}
+    assert {e.group for e in found.lines} == {*names, 'all domains'}
+    for name in names:
+        assert line(found, name, 'single shot', 'ours, greedy').success == 0
+        assert line(found, name, 'search', 'ours').success == 100
 
 
 def test_strategies_are_measured_on_larger_problems_of_a_domain(tiny: Path) -> None:

@@ -25,9 +25,15 @@ from safegen_ros.benchmarks.pddl3.dataset_report import (
     print_statistics,
 )
 from safegen_ros.benchmarks.pddl3.neighbours import nearest
-from safegen_ros.benchmarks.pddl3.problems import GROUPS, load_problems, load_source
+from safegen_ros.benchmarks.pddl3.problems import (
+    GROUPS,
+    draw_unseen,
+    load_problems,
+    load_source,
+)
 from safegen_ros.benchmarks.pddl3.studies import GROWING, LARGER, draw_larger, kinds_of
 from safegen_ros.datasets.files import DatasetError, file_digest
+from safegen_ros.datasets.pddl3.made_up import parts
 from safegen_ros.datasets.pddl3.rows import Row, read_rows, row_problem
 from safegen_ros.datasets.pddl3.statistics import BARE_NEW, load_statistics, longer_rows
 from safegen_ros.errors import SafegenError
@@ -76,6 +82,18 @@ def test_a_source_stands_for_the_bytes_of_a_dataset(tmp_path: Path) -> None:
     (folder / 'test.jsonl').write_text(''.join(lines[:-1]))
     with pytest.raises(DatasetError, match=r'test\.jsonl: is not what the manifest says'):
         load_source(folder, 'test')
+
+
+def test_problems_of_unseen_domains_follow_from_the_seed_and_are_not_trivial() -> None:
+    problems = draw_unseen(5, 2)
+    assert {each.domain for each in problems} == {*parts()['held_out']}
+    assert not {*parts()['held_out']} & {*parts()['learned']}
+    for problem in problems:
+        assert not Validator(problem.problem).verify(Plan()).ok
+        assert problem.reference_length > 0
+    texts = [problem_text(p.problem) for p in problems]
+    assert [problem_text(p.problem) for p in draw_unseen(5, 2)] == texts
+    assert [problem_text(p.problem) for p in draw_unseen(6, 2)] != texts
 
 
 def test_larger_problems_have_the_sizes_and_the_families_that_were_asked_for() -> None:
