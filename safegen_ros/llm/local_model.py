@@ -28,7 +28,7 @@ from safegen_ros.llm.backend import (
     Unsupported,
     never,
 )
-from safegen_ros.llm.decoding.logits_processors import Likelihood, NotAgain
+from safegen_ros.llm.decoding.logits_processors import Likelihood, NotAgain, Ways, ways_out
 from safegen_ros.llm.decoding.token_tree import TokenTree, tree_class
 from safegen_ros.llm.decoding.token_trie import TokenTrie, token_trie
 from safegen_ros.llm.model_folder import (
@@ -173,13 +173,28 @@ class LocalModel(Backend):
         watch = TokenWatch(clock, readers, on_text)
         more: dict[str, Any] = {}
         if sampling.refused:
-            rule = NotAgain(sampling.refused, self.trie, self.text, sorted(self.ends))
-            more = {'logits_processor': [rule]}
+            more = {'logits_processor': [self._not_again(prompts, sampling, clock)]}
         with closing(self._rows(prompts, sampling, clock, watch, more)) as rows:
             for place, row, likely in rows:
                 prompt = len(prompts[place])
                 found = self._completion(row, prompt, clock.seconds, watch, place)
                 yield place, replace(found, probability=None if watch.stopped(place) else likely)
+
+    def _not_again(
+        self, prompts: Sequence[Sequence[int]], sampling: Sampling, clock: CallClock
+    ) -> NotAgain:
+        """What keeps answers from being refused ones; its ways are those behind one prompt."""
+        ends, heat = sorted(self.ends), sampling.temperature or 1.0
+        rows = set[tuple[int, ...]]()
+        for each in sampling.refused:
+            row = tuple(self.tokens(each.text))
+            rows |= {(*row, end) for end in ends} if each.whole else {row}
+        ways: Ways = {}
+        longest = len(prompts[0]) + max(map(len, rows))
+        if all(each == prompts[0] for each in prompts) and longest <= self.context:
+            with self.turn(clock), self._torch.inference_mode():
+                ways = ways_out(self.tree(self.model, prompts[0]), rows, heat)
+        return NotAgain(sampling.refused, self.trie, self.text, ends, ways, heat)
 
     def _rows(
         self,

@@ -6,10 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from support import llm_small
 from support.blocks_small import THREE, TWO
 
 from safegen_ros.errors import BackendError, Canceled
@@ -17,7 +23,8 @@ from safegen_ros.llm import local_model
 from safegen_ros.llm.backend import ChoiceBackend, Refused, Sampling
 from safegen_ros.llm.batching_backend import BatchingBackend
 from safegen_ros.llm.decoding.guide import BeamOutcome, TokenBackend
-from safegen_ros.llm.decoding.logits_processors import NotAgain
+from safegen_ros.llm.decoding.logits_processors import NotAgain, ways_out
+from safegen_ros.llm.decoding.token_tree import TokenTree
 from safegen_ros.llm.decoding.token_trie import TokenTrie
 from safegen_ros.llm.transformers_backend import TransformersBackend, TransformersGuide
 from safegen_ros.paths import data_path
@@ -198,6 +205,51 @@ def test_only_the_token_that_completes_it_is_kept_out(
     rule(torch.tensor([prompt]), torch.zeros(1, 10))
     scores = rule(torch.tensor([prompt + written]), torch.zeros(1, 10))
     assert torch.isinf(scores[0]).nonzero().flatten().tolist() == kept_out
+
+
+LETTERS, DEPTH = 4, 3
+WORDS = st.lists(st.integers(0, LETTERS - 1), min_size=1, max_size=DEPTH).map(tuple)
+
+
+@given(st.sets(WORDS, min_size=1, max_size=6), st.sampled_from([0.6, 1.0, 1.7]))
+def test_what_is_drawn_is_what_would_be_left_of_whole_texts(
+    refused: set[tuple[int, ...]], heat: float
+) -> None:
+    """Texts of three tokens; a refused one stands for all that begin with it."""
+    with torch.inference_mode():
+        ways = ways_out(TokenTree(tiny_letters(), [0, 1, 2]), refused, heat)
+    drawn, left = {}, {}
+    rule = NotAgain([], TokenTrie(PIECES), str, [], ways, heat)
+    rule(torch.tensor([[0]]), torch.zeros(1, LETTERS))
+    alone = every_table(heat)
+    for word in product(range(LETTERS), repeat=DEPTH):
+        likely = held = 1.0
+        for at, token in enumerate(word):
+            scores = alone[word[:at]] * heat  # before they are divided by it
+            told = rule(torch.tensor([[0, *word[:at]]]), scores[None].clone())[0]
+            held *= float((told / heat).softmax(-1)[token]) if not torch.isinf(told).all() else 0.0
+            likely *= float(alone[word[:at]].softmax(-1)[token])
+        drawn[word] = held
+        left[word] = 0.0 if any(word[: len(each)] == each for each in refused) else likely
+    whole = sum(left.values())
+    assert all(drawn[word] == pytest.approx(left[word] / whole, abs=1e-4) for word in left if whole)
+
+
+@cache
+def tiny_letters() -> Any:
+    return llm_small.model(LETTERS)
+
+
+@cache
+def every_table(heat: float) -> dict[tuple[int, ...], torch.Tensor]:
+    """The logarithms behind each beginning, at a temperature."""
+    found = {}
+    for size in range(DEPTH):
+        for row in product(range(LETTERS), repeat=size):
+            ids = torch.tensor([[0, 1, 2, *row]])
+            with torch.inference_mode():
+                found[row] = (tiny_letters()(input_ids=ids).logits[0, -1] / heat).log_softmax(-1)
+    return found
 
 
 def judged(text: str) -> Attempt:

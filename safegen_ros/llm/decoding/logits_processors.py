@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from safegen_ros.llm.backend import Refused
 from safegen_ros.llm.decoding.guide import WordAutomaton
 from safegen_ros.llm.decoding.shield import TextEnding, TextShield
+from safegen_ros.llm.decoding.token_tree import ROOT, TokenTree
 from safegen_ros.llm.decoding.token_trie import TokenTrie
 
 if TYPE_CHECKING:
@@ -101,6 +102,49 @@ _COMMENTS = re.compile(r'^[ \t]*;.*\n?', re.MULTILINE)
 _OPEN_COMMENT = re.compile(r'^[ \t]*;.*\Z', re.MULTILINE)
 
 
+Ways = Mapping[tuple[int, ...], Mapping[int, float]]
+"""Of the beginnings of refused texts in tokens: for each token that goes on with one of them, the
+logarithm of how likely what follows is not refused."""
+
+
+def ways_out(tree: TokenTree, refused: Collection[tuple[int, ...]], heat: float) -> Ways:
+    """Where a model that is on its way to a refused text would turn from it.
+
+    To forbid the last token alone would change that one: a model that is sure of all but one step
+    would write the same steps, and then a wrong word. With what this returns it draws as if it had
+    drawn whole texts and thrown the refused ones away.
+
+    Args:
+        tree: behind the prompt; it grows.
+        refused: the tokens of each text.
+        heat: the temperature of the draw [1].
+    """
+    followers: dict[tuple[int, ...], dict[int, None]] = {}
+    for row in refused:
+        for at, token in enumerate(row):
+            if row[:at] in refused:
+                break
+            followers.setdefault(row[:at], {})[token] = None
+    before = sorted(followers, key=len)
+    nodes: dict[tuple[int, ...], int] = {(): ROOT}
+    for number, row in enumerate(before[1:]):
+        nodes[row] = len(tree) + number
+    if len(before) > 1:
+        tree.grow([nodes[row[:-1]] for row in before[1:]], [row[-1] for row in before[1:]])
+    likely = (tree.table([nodes[row] for row in before]) / heat).softmax(-1)
+    mass: dict[tuple[int, ...], float] = dict.fromkeys(refused, 1.0)
+    for row, place in zip(reversed(before), reversed(range(len(before))), strict=True):
+        shares = (float(likely[place, t]) * mass[(*row, t)] for t in followers[row])
+        mass[row] = min(sum(shares), 1.0)
+    return {
+        row: {t: _log_rest(mass[(*row, t)]) for t in tokens} for row, tokens in followers.items()
+    }
+
+
+def _log_rest(share: float) -> float:
+    return math.log1p(-share) if share < 1 else -math.inf
+
+
 class NotAgain:
     """Keeps the rows of one call of `generate` from writing a refused plan.
 
@@ -109,6 +153,8 @@ class NotAgain:
     Args:
         text: what written tokens say.
         ends: the tokens that end an answer.
+        ways: where to turn from the refused texts, see `ways_out`.
+        heat: the temperature of the draw [1].
     """
 
     def __init__(
@@ -117,11 +163,15 @@ class NotAgain:
         trie: TokenTrie,
         text: Callable[[Sequence[int]], str],
         ends: Sequence[int],
+        ways: Ways | None = None,
+        heat: float = 1.0,
     ) -> None:
         self._refused = refused
         self._trie = trie
         self._text = text
         self._ends = ends
+        self._ways = ways or {}
+        self._heat = heat
         self._width = -1  # of the prompts, in tokens
         self._known: dict[str, list[int]] = {}
 
@@ -130,6 +180,8 @@ class NotAgain:
         if self._width < 0:
             self._width = input_ids.shape[1]
         for row, ids in enumerate(input_ids[:, self._width :].tolist()):
+            for token, logarithm in self._ways.get(tuple(ids), {}).items():
+                scores[row, token] += self._heat * logarithm  # which is divided by it later
             written = self._text(ids).lstrip()  # blanks before a plan say nothing
             taken = self._completing(written)
             if ';' in written and not _OPEN_COMMENT.search(written):
