@@ -86,7 +86,7 @@ def other_names(rng: Random, start: str) -> Mapping[str, str]:
 def renamed(asked: WrittenRequest, names: Mapping[str, str]) -> WrittenRequest | None:
     """The same request about a world with other names.
 
-    None where its text counts or numbers something, or speaks of an object in another way.
+    None where its text counts or numbers something, so that it may mean an object by its number.
     """
 
     def put(text: str) -> str:
