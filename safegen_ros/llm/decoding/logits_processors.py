@@ -103,8 +103,8 @@ _OPEN_COMMENT = re.compile(r'^[ \t]*;.*\Z', re.MULTILINE)
 
 
 Ways = Mapping[tuple[int, ...], Mapping[int, float]]
-"""Of the beginnings of refused texts in tokens: for each token that goes on with one of them, the
-logarithm of how likely what follows is not refused."""
+"""By the tokens with which a refused text begins: the tokens that go on with one, each with the
+logarithm of how likely the rest is not refused."""
 
 
 def ways_out(tree: TokenTree, refused: Collection[tuple[int, ...]], heat: float) -> Ways:
