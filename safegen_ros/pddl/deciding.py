@@ -60,8 +60,7 @@ def state_functions(problem: Problem) -> frozenset[str]:
 
 def refuse_numbers(problem: Problem, what: str, cure: str) -> None:
     """Raises `SafegenError` where plans of a problem depend on numbers, which `what` cannot say."""
-    functions = state_functions(problem)
-    if functions:
+    if functions := state_functions(problem):
         raise SafegenError(
             f'{what} does not know numbers, and plans of problem {problem.name} depend on '
             f'{names_text(sorted(functions), 5)}: {cure}',
