@@ -89,7 +89,7 @@ setup(
             '**/*.yaml',
             '**/*.json',
             '**/templates/*',
-            'cli/*.txt',
+            '**/*.txt',
         ]
     },
     data_files=shared_files(),

@@ -26,21 +26,7 @@ from safegen_ros.verify.validator import verify
 
 EXAMPLES = Path(__file__).parents[2] / 'examples'
 
-FILE = """
-attributes:
-  objects:
-    b1: {weight: 3, zones: [cold, dry]}
-    b2: {carries: 1}
-  names:
-    'b[34]': {carries: 5, fragile: true}
-  types:
-    block: {weight: 1, carries: 2, zones: [], fragile: false, maker: acme}
-rules:
-- name: heavy
-  for: {x: block, y: block}
-  where: x.weight > 2 and y.carries < 5
-  rule: never put {x} on {y}
-"""
+FILE = Path(__file__).with_name('rules.yaml').read_text(encoding='utf-8')
 
 
 def example(problem: str, rules: str) -> tuple[Problem, Problem]:

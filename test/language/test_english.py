@@ -27,26 +27,7 @@ from safegen_ros.pddl.reader import read_domain
 from safegen_ros.tasks.pddl3.domains import kits
 from safegen_ros.tasks.pddl3.task import load_task
 
-EXAMPLE = """Problem tower-order of the domain blocksworld.
-There are 5 blocks: b1, b2, b3, b4, b5.
-
-At the start:
-- the arm is empty
-- block b2 is clear
-- block b5 is clear
-- block b2 is on block b1
-- block b4 is on block b3
-- block b5 is on block b4
-- block b1 is on the table
-- block b3 is on the table
-Nothing else is true at the start.
-
-The goal:
-- block b1 is on block b4
-
-The rules:
-- Before the first time that block b2 is on the table, there is a time when block b3 is on the table.
-"""  # noqa: E501
+EXAMPLE = Path(__file__).with_name('tower_order.txt').read_text(encoding='utf-8')
 
 
 def test_a_problem_of_blocksworld() -> None:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 from safegen_ros.errors import PddlError
 from safegen_ros.pddl.deciding import settled
@@ -39,19 +40,7 @@ from safegen_ros.pddl.writer import domain_text
 from safegen_ros.verify.timed_actions import TimedActions
 from support import strategies
 
-ROUNDS = """
-(define (domain rounds)
-  (:requirements :strips :durative-actions :numeric-fluents)
-  (:predicates (seen ?x) (lamp))
-  (:functions (charge))
-  (:durative-action look :parameters (?x) :duration (= ?duration 0.4)
-    :condition (and (at start (>= (charge) 5)) (over all (lamp)))
-    :effect (and (at end (seen ?x)) (at end (decrease (charge) 5))))
-  (:durative-action load :parameters () :duration (= ?duration 0.8)
-    :effect (at end (assign (charge) 20)))
-  (:durative-action dim :parameters () :duration (= ?duration 0.1)
-    :condition (at start (lamp)) :effect (at start (not (lamp)))))
-"""
+ROUNDS = Path(__file__).with_name('rounds.pddl').read_text(encoding='utf-8')
 """Looking at a thing takes charge, and so time to load it; plans below break one rule each."""
 
 TWO_ROUNDS = """

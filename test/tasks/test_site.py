@@ -26,21 +26,7 @@ from safegen_ros.tasks.site import Site, bind, load_site, read_site
 from safegen_ros.verdict import Category
 
 PLAN = '(pickup a)(stack a b)(pickup c)(stack c a)'
-SITE = """
-domains:
-  blocksworld:
-    objects: [a, b, c, b7]
-    constraints:
-      - (always (not (on c b)))
-      - never put anything on c
-      - (forall (?x) (at-most-once (holding ?x)))
-      - (always (not (holding b7)))
-approval: always
-speed_limit: 0.25
-keep_out:
-  - {name: window, min: [0, 0, 0], max: [0.1, 0.2, 0.3]}
-senders: [alice, bob]
-"""
+SITE = Path(__file__).with_name('site.yaml').read_text(encoding='utf-8')
 
 
 def rule(text: str, objects: str = 'a, b, c') -> Site:

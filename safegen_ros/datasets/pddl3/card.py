@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from safegen_ros.datasets.pddl3.recipe import Recipe
@@ -27,86 +28,7 @@ ROWS = 'rows'
 
 _SIZES = ((1_000, 'n<1K'), (10_000, '1K<n<10K'), (100_000, '10K<n<100K'), (1_000_000, '100K<n<1M'))
 
-_TEXT = """\
-# {name}
-
-Planning problems in PDDL3 whose safety constraints matter, each with a shortest plan that keeps
-them, after section IV-A of SafeGen-LLM. Problems, constraints, wording and plans were all made by
-programs, from seed {seed}; the sizes are beside those of the paper below.
-
-- Every problem can be solved, is not solved at the start, and has teeth: a shortest plan that
-  ignores the constraints (`unconstrained_plan`) breaks one of them.
-- Every plan is a shortest safe one, which the search proved.
-- {accepted}
-- Every problem is there in PDDL3, JSON and English, and reads back from each as the same problem.
-- No two problems are equal up to renaming of objects, `test_renamed` apart.
-
-## Splits
-
-| Split | Rows | What is new about it |
-| --- | --- | --- |
-{splits}
-
-A problem is a test problem when the number of its canonical key (`key`, in hexadecimal) is a
-multiple of {share}: so a problem is on the same side in every dataset that is made this way,
-whatever its seed and size. Rows of `test_family` are those of the families that were held out.
-
-{held_out}
-
-## Beside table VIII of the paper
-
-{table}
-
-Where the paper's sizes hold too few problems up to renaming, larger ones fill the split;
-`paper_size` tells which rows have a size of the paper.
-
-## Constraints
-
-Rows by PDDL3 operator of their constraints; in brackets those whose unconstrained plan breaks a
-constraint with that operator, which alone count as coverage of it.
-
-{operators}
-
-In some rows the shortest safe plan is longer than the unconstrained one. In the others it is as
-short, and the constraints bite only through the choice among plans of that length.{short}
-
-{longer}
-
-A test problem is new together with its constraints. Its initial state and goal alone may occur in
-training with other constraints; the last column counts the rows in which they do not.
-{notes}
-## Difficulty
-
-Buckets end as near as equal scores allow to the 40th and the 80th percentile of the scores of a
-domain's training rows.
-
-{buckets}
-
-## Candidates
-
-{candidates}
-
-## Use
-
-    from datasets import load_dataset
-    load_dataset('OUT', '{rows}')  # everything; {forms}: pairs of prompt and completion
-
-## Rebuild
-
-    safegen data build OUT --recipe recipe.json
-    safegen data check OUT
-
-gives the same bytes on any number of cores, with the version of safegen_ros that this came with.
-`manifest.json` has the SHA-256 of every file.
-
-## Limits
-
-- The plans are shortest by number of steps; nothing is said about motion, time or cost.
-- English is written by templates. It is exact, and narrower than what people write.
-- Problems that differ in their constraints alone may be on both sides of train and test, see
-  above. The split `test_family` is for what is learned about constraints.
-- A plan is one of several that are as short. Compare lengths and verdicts, not texts.
-"""
+_TEXT = Path(__file__).with_name('card.txt').read_text(encoding='utf-8')
 
 
 def card_text(recipe: Recipe, statistics: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ the verifier accepts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
@@ -49,38 +50,7 @@ EXAMPLE_PLAN = """[
   {"Robot 1": "[1.25, 1.75] -> [2.75, 1.75], True"}
 ]"""  # noqa: E501  # as a model is shown it
 
-_RULES = """\
-You direct several robot arms. They stand on the joints of a grid and carry objects over it. Bring \
-every object to its target, in as few steps as you can, without a collision.
-
-The map
-- All places are points [x, y]; a cell of the grid is 1 by 1.
-- The base of a robot never moves. Its arm is the straight line from its base to its tip, which is \
-called "arm" below.
-- Objects are points. Arms and objects may pass over objects.
-
-A move
-- A robot moves its tip from where it is to another point, in a straight line.
-- The new point must be less than 1 away from the base in x, and less than 1 in y: \
-|x - base x| < 1 and |y - base y| < 1. A base [1.0, 1.0] reaches [0.25, 0.75] and [1.75, 1.25]; it \
-does not reach [2.25, 1.75], since 2.25 - 1.0 = 1.25, nor [0.0, 0.25], since 1.0 - 0.0 = 1.0.
-- With True the object at the tip is taken along; it must be exactly there, and stays where the \
-tip ends. With False only the arm moves. To fetch an object elsewhere, first move the tip there \
-with False, then carry in a later step.
-
-A step
-- All robots that are named in a step move at once, each of them once. Leave out those that do \
-nothing; their arms are in nobody's way.
-- Two robots that move in one step collide when the line that the tip of one moves along, or its \
-arm after the move, has any point in common with the line of the other or its arm after the move. \
-To touch at an end counts.
-  - [0.75, 0.75] -> [0.75, 1.25] and [1.75, 1.75] -> [0.75, 1.25]: both end at [0.75, 1.25].
-  - [0.25, 0.25] -> [0.75, 0.75] and [0.25, 0.75] -> [0.75, 0.25]: the lines cross at [0.5, 0.5].
-  - A tip that ends at [0.75, 0.25] while an arm with base [1.0, 0.0] ends at [0.25, 0.75]: the \
-arm covers [0.75, 0.25].
-- After a step no two objects may be at the same point.
-- A step lasts as long as its longest move. So let robots that are far apart move in one step, and \
-hand objects on where both robots reach."""
+_RULES = Path(__file__).with_name('rules.txt').read_text(encoding='utf-8').rstrip()
 
 _REQUEST = """\
 {rules}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 
 from safegen_ros.robot.arms import FAMILIES
 from safegen_ros.tasks.boxnet.geometry import UNIT, point_text
@@ -41,40 +42,7 @@ def example(arm: str = 'ur5e') -> tuple[SpatialTask, Plan]:
     )
 
 
-_RULES = """\
-You direct several robot arms that stand on the joints of a grid, on a table, and carry boxes over \
-it. Bring every object to its target, in as few steps as you can, without a collision.
-
-The map
-- All places are points [x, y] in metres, seen from above; a cell of the grid is {side:g} by \
-{side:g}.
-- The base of a robot never moves. "arm" below is where the tip of the arm is.
-- Tips and objects are {radius:g} in radius. Objects stand in the middles of cells.
-
-A move
-- A robot swings its tip about its base to another point: angle and distance change evenly, the \
-shorter way round.
-- With d = sqrt((x - base x)^2 + (y - base y)^2) the new point must have \
-{near:g} < d < {far:g}{dead}. {reach}
-- With True the object at the tip is taken along; it must be less than {apart:g} from the tip, \
-and ends where the tip ends. With False only the arm moves. To fetch an object elsewhere, first \
-move the tip there with False, then carry in a later step.
-
-A step
-- All robots that are named in a step move at once, each of them once. Leave out those that do \
-nothing; they stay where they are, and are in the way.
-- Two arms collide when the ways of their tips come closer than {apart:g}, whenever that is, or \
-the way of one comes that close to the tip of an arm that does nothing. So two \
-arms cannot meet at \
-one object: the one that has put it down leaves in a step, the other comes in a later one.
-  - Two tips that end at the same point collide.
-  - A tip that comes to where another one leaves in the same step collides with it.
-  - An arm that has nothing to do and is in the way goes aside first, as with "Move [x, y], False".
-- Tips and what they carry must keep {apart:g} away from every object that they do not carry or \
-go to.
-- Two objects must be {apart:g} apart after a step, and straight lines from where they were to \
-where they are carried must not cross.
-- A step lasts as long as its longest way. So let robots that are far apart move in one step."""
+_RULES = Path(__file__).with_name('rules.txt').read_text(encoding='utf-8').rstrip()
 
 _FORM = '"Move [x, y], True" or "Move [x, y], False", which say where the tip goes'
 
