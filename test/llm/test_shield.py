@@ -16,16 +16,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import llm_small, strategies
 from support.model_server import MODEL, ModelServer
+from support.scripted_answers import ScriptedAnswers
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode, SafegenError
 from safegen_ros.llm.backend import (
-    Cancelled,
     ChoiceUnsupported,
     Completion,
-    Message,
     Sampling,
     Unsupported,
-    never,
 )
 from safegen_ros.llm.decoding import beam
 from safegen_ros.llm.decoding import choices as choices_module
@@ -219,47 +217,24 @@ def test_places_from_which_a_text_can_be_spelled() -> None:
     assert found.spot('d') is None
 
 
-class Chat:
+class Chat(ScriptedAnswers):
     """A server that takes one of the choices, the last one unless told, or answers in words."""
 
     def __init__(
         self,
-        answers: Sequence[str] = (),
+        *answers: str,
         held: bool = True,
         take: Callable[[Sequence[str]], str] = lambda choices: choices[-1],
     ) -> None:
-        self.answers = list(answers)
-        self.held = held
-        self.take = take
-        self.asked: list[str] = []
-        self.seeds: list[int] = []
+        super().__init__(*answers)
+        self.held, self.take = held, take
         self.offered: list[set[str]] = []
 
-    def choose(
-        self,
-        messages: Sequence[Message],
-        choices: Sequence[str],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> Completion:
-        self.asked.append('choose')
+    def choose(self, messages: Any, choices: Sequence[str], *_: Any) -> Completion:
         self.offered.append({*choices})
         if not self.held:
             raise ChoiceUnsupported('no choices here')
         return Completion(self.take(choices), 1, 1, 0.0, 'stop')
-
-    def generate(
-        self,
-        messages: Sequence[Message],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-        on_text: Callable[[str], None] | None = None,
-    ) -> Completion:
-        self.asked.append('generate')
-        self.seeds.append(sampling.seed)
-        return Completion(self.answers.pop(0), 1, 1, 0.0, 'stop')
-
-    generate_batch = samples = close = None
 
 
 def by_steps(model: Chat, problem: Problem) -> ChoiceGuide:
@@ -300,16 +275,16 @@ def test_an_answer_that_was_not_offered_is_no_step(answer: str) -> None:
 def test_a_dead_end_ends_the_plan_and_asks_nothing() -> None:
     problem, model = llm_small.lamps('(lit l2)', '(within 1 (and (lit l2) (lit l11)))'), Chat()
     assert len(by_steps(model, problem).shielded(Sampling())) == 0
-    assert model.asked == []
+    assert model.offered == model.asked == []
 
 
 def test_what_a_server_answers_plainly_counts_only_where_it_was_offered() -> None:
     problem = llm_small.lamps()
-    model = Chat(['Gladly!', ' (on l11)\n', '(smash l2', '(on l1)(on l2)', '(off l1)'], held=False)
+    model = Chat('Gladly!', ' (on l11)\n', '(smash l2', '(on l1)(on l2)', '(off l1)', held=False)
     assert str(by_steps(model, problem).shielded(Sampling(seed=4))) == '(on l11)\n(off l1)'
-    assert model.asked == ['choose', *['generate'] * 5]
-    assert model.seeds == [4, 5, 4, 5, 6]
-    stubborn = Chat(['no'] * 4, held=False)
+    assert [sampling.seed for _, sampling in model.asked] == [4, 5, 4, 5, 6]
+    assert len(model.offered) == 1
+    stubborn = Chat(*['no'] * 4, held=False)
     with pytest.raises(Unsupported, match="answered 'no'"):
         by_steps(stubborn, problem).shielded(Sampling())
     assert len(stubborn.answers) == 1

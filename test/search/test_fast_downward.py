@@ -10,10 +10,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,15 +38,8 @@ from safegen_ros.verify.validator import Validator
 PATIENCE_S = 60.0
 
 
-def _solve(
-    problem: Problem,
-    *,
-    time_limit_s: float = PATIENCE_S,
-    memory_limit_mb: float = 1024.0,
-    optimal: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> Plan:
-    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+def _solve(problem: Problem, *, optimal: bool = False, **limits: Any) -> Plan:
+    budget = Budget(**{'time_limit_s': PATIENCE_S, 'memory_limit_mb': 1024.0, **limits})
     return solve_with_fast_downward(problem, budget, optimal=optimal).plan
 
 

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,15 +32,8 @@ INSTALLED = pytest.mark.skipif(
 PATIENCE_S = 60.0
 
 
-def _solve(
-    problem: Problem,
-    *,
-    time_limit_s: float = PATIENCE_S,
-    memory_limit_mb: float = 1024.0,
-    optimal: bool = False,
-    cancelled: Callable[[], bool] = lambda: False,
-) -> Solution:
-    budget = Budget(time_limit_s, memory_limit_mb, cancelled)
+def _solve(problem: Problem, *, optimal: bool = False, **limits: Any) -> Solution:
+    budget = Budget(**{'time_limit_s': PATIENCE_S, 'memory_limit_mb': 1024.0, **limits})
     return solve_with_kairos(problem, budget, optimal=optimal)
 
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 from safegen_ros.bringup.supervisor import Supervisor
 from safegen_ros.bringup.table import node_specs
@@ -36,15 +36,13 @@ class SupervisedNodes(SingleNodes):
         *,
         profile: str = 'sim',
         executor: str = '',
-        variables: Mapping[str, str] = MappingProxyType({}),
+        **more: Any,
     ) -> None:
         texts = {name: str(value) for name, value in values.items()}
         self._domain = domain
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._command = [str(folder), profile, executor, json.dumps(texts)]
-        super().__init__(
-            domain, folder, values, profile=profile, executor=executor, variables=variables
-        )
+        super().__init__(domain, folder, values, profile=profile, executor=executor, **more)
 
     def start(self, *names: str) -> None:
         """Starts a supervisor, and so all of them."""
