@@ -45,11 +45,20 @@ def address_and_model(name: str) -> tuple[str, str]:
     """
     address, _, model = name.partition('#')
     if not model:
+        bare = re.sub('//.*@', '//', address)
         raise BackendError(
-            f'{name.rpartition("@")[2]}: the model is missing: name it after the address, '
-            'as in http://127.0.0.1:8000/v1#MODEL'
+            f'{bare}: the model is missing: name it after the address, as in {whole_name(bare)}'
         )
     return address, model
+
+
+def whole_name(name: str) -> str:
+    """The name of a model at a server with the usual scheme, port and path, and NAME for it."""
+    address, _, model = name.partition('#')
+    scheme, _, rest = address.rpartition('://')
+    host, _, path = rest.partition('/')
+    port = '' if scheme or ':' in host else ':8000'
+    return f'{scheme or "http"}://{host}{port}/{path.strip("/") or "v1"}#{model or "NAME"}'
 
 
 def full_name(spec: str) -> str:
@@ -83,17 +92,22 @@ def named_model(spec: str) -> str:
         for pattern, cure in _MEANT:
             if re.fullmatch(pattern, name):
                 message = error.message.removesuffix('check the path')
-                raise DataNotFoundError(f'{message}{cure.format(name)}') from error
+                meant = cure.format(name, whole_name(name))
+                raise DataNotFoundError(f'{message}{meant}') from error
         raise
 
 
 _MEANT = (
-    (r'[\w.-]+:\d+(?:/.*)?|localhost(?:/.*)?', 'for a server write http://HOST:PORT/v1#MODEL'),
+    (
+        r'(?:[\w.-]+:\d+|localhost|\d+(?:\.\d+){3}|[\w.-]+(?=/v\d))(?:[/#].*)?',
+        'for a server write {1}',
+    ),
     (
         r'[\w-][\w.-]*/[\w.-]+',
         'for a model of the hub run `hf download {0} --local-dir models/NAME` first, and name that '
         'folder',
     ),
+    (r'[\w.-]+', 'name a folder, ollama:{0} for a model of Ollama, or {1} for a server'),
     (r'[\w.:-]+', 'name a folder, or ollama:{0} for a model of Ollama'),
 )
 """Names of models that are not folders, with their usual meaning."""

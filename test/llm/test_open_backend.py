@@ -36,7 +36,7 @@ from safegen_ros.paths import DataNotFoundError, install
         ('http://[::1/v1#m', 'wrong'),
         ('http://user:secret@host/v1#m', 'holds a name or a password'),
         ('http://user:secret@host/v1', 'the model is missing'),
-        ('http://127.0.0.1:8000/v1', 'the model is missing'),
+        ('http://127.0.0.1:8000', 'the model is missing: .*, as in http://127.0.0.1:8000/v1#NAME'),
         ('http://127.0.0.1:8000/v1#', 'the model is missing'),
         ('nowhere', 'no such model folder'),
         ('vllm:nowhere', 'no such model folder'),
@@ -229,8 +229,12 @@ def test_a_model_of_ollama_has_a_short_name(
 @pytest.mark.parametrize(
     ('name', 'cure'),
     [
-        ('127.0.0.1:8000/v1#m', 'write http://HOST:PORT/v1#MODEL'),
-        ('llama3.2', 'ollama:llama3.2 for a model of Ollama'),
+        ('127.0.0.1:8000/v1#m', 'write http://127.0.0.1:8000/v1#m'),
+        ('192.168.0.5', 'write http://192.168.0.5:8000/v1#NAME'),
+        ('localhost:8000', 'write http://localhost:8000/v1#NAME'),
+        ('gpu-box', 'ollama:gpu-box for a model of Ollama, or http://gpu-box:8000/v1#NAME for'),
+        ('gpu-box/v1', 'write http://gpu-box:8000/v1#NAME'),
+        ('llama3.2:1b', 'ollama:llama3.2:1b for a model of Ollama'),
         ('Qwen/Qwen3-0.6B', 'hf download Qwen/Qwen3-0.6B --local-dir models/NAME'),
     ],
 )
