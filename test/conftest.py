@@ -129,6 +129,20 @@ def word_backend(word_folder: Path) -> TransformersBackend:
     return TransformersBackend(word_folder, 'cpu')
 
 
+@pytest.fixture
+def adapters(word_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of random adapters of that model."""
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM
+
+    config = LoraConfig(r=4, target_modules='all-linear', init_lora_weights=False)
+    model = get_peft_model(AutoModelForCausalLM.from_pretrained(word_folder), config)
+    model.save_pretrained(tmp_path / 'adapters')
+    (tmp_path / 'adapters/safegen.json').write_text('{"prompt_style": "instruct"}')
+    monkeypatch.setattr('safegen_ros.llm.model_folder.BASES', word_folder.parent)
+    return tmp_path / 'adapters'
+
+
 @pytest.fixture(scope='session')
 def word_style(word_folder: Path) -> PromptStyle:
     """The style that it is asked in."""

@@ -9,14 +9,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from safegen_ros.errors import BackendError
 from safegen_ros.llm.backend import Backend
-from safegen_ros.llm.model_folder import LOCAL, check_no_code
+from safegen_ros.llm.model_folder import LOCAL, base_folder, check_no_code
 from safegen_ros.llm.model_names import full_name, is_server, model_folder
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.transformers_backend import TransformersBackend
@@ -105,11 +105,14 @@ def _trained_on(folder: Path) -> int:
 
 @contextmanager
 def untrained(model_dir: str | Path, seed: int, device: str = 'auto') -> Iterator[Subject]:
-    """The same network with freshly initialised weights; raises as `load_subject`."""
+    """The same network with fresh weights, for adapters their base; raises as `load_subject`."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
     check_no_code(Path(model_dir))
+    if (base := base_folder(Path(model_dir))) != Path(model_dir):
+        yield replace(load_subject(base, device, 'untrained'), style=load_style(model_dir))
+        return
     with tempfile.TemporaryDirectory(prefix='safegen-untrained-') as name:
         folder = Path(name) / 'model'
         left_out = shutil.ignore_patterns('*.safetensors*', 'stages', TRAINING)

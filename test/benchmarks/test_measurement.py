@@ -136,6 +136,13 @@ def test_the_untrained_network_has_other_weights_and_leaves_the_model_alone(tiny
     assert {path.name: path.read_bytes() for path in tiny.iterdir()} == before
 
 
+def test_the_control_of_adapters_is_their_base(adapters: Path, word_folder: Path) -> None:
+    with untrained(adapters, 1, 'cpu') as base:
+        assert (
+            base.checksum == model_checksum(word_folder) != load_subject(adapters, 'cpu').checksum
+        )
+
+
 def test_no_network_can_be_made_of_a_folder_without_a_model(tmp_path: Path) -> None:
     (tmp_path / 'model').mkdir()
     for folder in (tmp_path / 'model', tmp_path / 'none'):
