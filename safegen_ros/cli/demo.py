@@ -19,7 +19,7 @@ from safegen_msgs.action import RunTask
 from safegen_ros.bringup.process import SupervisorEvent
 from safegen_ros.bringup.profiles import NodeSpec
 from safegen_ros.bringup.supervisor import Supervisor
-from safegen_ros.bringup.table import node_specs
+from safegen_ros.bringup.table import node_specs, parameters
 from safegen_ros.cli.approval import Asking, lines
 from safegen_ros.cli.display import RunDisplay, show_verdict
 from safegen_ros.cli.failures import ExitStatus
@@ -212,7 +212,7 @@ def _with_stack(
     log = session.folder / 'log'
     # A stop of this stack ends with it: no reset could follow, and nothing real moves.
     own = {'SAFEGEN_RUNTIME_DIR': str(log), 'SAFEGEN_RELEASE_DIR': str(log)}
-    stack = Supervisor(specs, log_dir=log, environment=own, on_event=_stack_event(display))
+    stack = Supervisor(specs, log_dir=log, environment=own, on_event=_stack_event(display, specs))
     with stack:
         stack.wait_ready()
         with Client(alive=stack.why_gone) as client:
@@ -279,10 +279,18 @@ def result_of(goal: Goal[RunTask.Result] | PlanExecution) -> tuple[RunTask.Resul
         ) from error
 
 
-def _stack_event(display: RunDisplay) -> Callable[[SupervisorEvent], None]:
+def _stack_event(
+    display: RunDisplay, specs: tuple[NodeSpec, ...]
+) -> Callable[[SupervisorEvent], None]:
+    with_model = {
+        s.name: f', with the model {parameters(s)["model"]}' for s in specs if s.name == 'planner'
+    }
+
     def show(event: SupervisorEvent) -> None:
         if event.kind == 'ready':
-            display.line(f'  [dim]{event.node.strip("/")} is up after {event.text}[/]')
+            node = event.node.strip('/')
+            more = escape(with_model.get(node, ''))
+            display.line(f'  [dim]{node} is up after {event.text}{more}[/]')
         elif event.kind in ('died', 'killed'):
             display.line(f'  [red]{event.node.strip("/")} {event.kind}: {escape(event.text)}[/]')
 

@@ -113,6 +113,8 @@ def test_the_main_job_leaves_a_record_that_agrees_with_itself(
         screen, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, screen
     assert 'The measured world satisfies the goal' in screen
+    model = 'models/safegen-mini' if whole else elsewhere[1]
+    assert re.search(rf'planner is up after .* s, with the model {re.escape(model)}', screen)
     more = [line for line in screen.splitlines() if line.startswith('next: ')]
     assert [line[14:] for line in more] == ['runs show last', 'runs share last', 'up sim --console']
     assert read_state(ros_domain) is None, 'the stack is still up'
