@@ -87,6 +87,21 @@ def test_a_killed_run_resumes_to_the_same_end(short: Path, short_run: Path, tmp_
 
 
 @pytest.mark.nightly
+def test_two_processes_train_one_model(dataset: Path, tmp_path: Path) -> None:
+    recipe = write_recipe(
+        tmp_path / 'recipe.yaml', SHORT, data__folder=str(dataset), data__validation=0,
+        budget__steps=2, budget__log_steps=1, budget__save_steps=2,
+    )  # fmt: skip
+    words = ['--standalone', '--nproc_per_node', '2', '-m', 'safegen_ros.cli.main', 'train', 'sft']
+    subprocess.run(
+        [Path(sys.executable).with_name('torchrun'), *words, '--config', recipe, '--out', 'run'],
+        check=True, cwd=tmp_path, env={**os.environ, 'ACCELERATE_USE_CPU': 'true'},
+    )  # fmt: skip
+    assert len([*(tmp_path / 'run/checkpoints/checkpoint-2').glob('rng_state_*.pth')]) == 2
+    assert [line['step'] for line in reports(tmp_path / 'run')] == [1, 2]
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize('method', ['muon', 'adamw'])
 def test_a_resumed_run_takes_the_rates_of_its_recipe(
     dataset: Path, tmp_path: Path, method: str
