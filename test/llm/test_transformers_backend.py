@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import runpy
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,13 @@ def test_the_context_bounds_the_answer(backend: TransformersBackend) -> None:
     long = [{'role': 'user', 'content': 'clear block1 ' * 300}]
     with pytest.raises(BackendError, match='context is 512'):
         backend.generate(long, GREEDY)
+
+
+def test_adapters_become_one_folder_that_answers_alike(adapters: Path, tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / 'scripts/merge_adapters.py'
+    runpy.run_path(str(script))['merge'](adapters, tmp_path / 'one')
+    both, one = (TransformersBackend(each, 'cpu') for each in (adapters, tmp_path / 'one'))
+    assert both.generate(MESSAGES, GREEDY).text == one.generate(MESSAGES, GREEDY).text
 
 
 def test_a_token_is_read_once_whatever_the_folder_says(
