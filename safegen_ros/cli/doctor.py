@@ -8,7 +8,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 from typing import Annotated, Any
 
@@ -18,6 +20,7 @@ from safegen_ros.bringup.table import argument_values, node_specs, parameters
 from safegen_ros.cli.checkup import Check, Wrong, examine, healthy, show, to_json
 from safegen_ros.cli.completion import ProfileArguments, complete_profile
 from safegen_ros.cli.failures import ExitStatus
+from safegen_ros.errors import BackendError
 from safegen_ros.paths import data_path, install
 from safegen_ros.robot.cell.settings import ARM_CELL
 from safegen_ros.ros.stack_state import environment_defaults
@@ -122,36 +125,36 @@ def _model(planner: Mapping[str, Any]) -> str:
     name = full_name(str(planner.get('model', '')))
     if is_server(name):
         return _model_server(name, str(planner.get('api_key_env', '')))
-    from safegen_ros.llm.model_folder import check_folder, quick_start
+    from safegen_ros.llm.model_folder import base_folder, check_folder, quick_start
 
     folder = data_path(model_folder(name) or name)
     check_folder(folder)
+    base = base_folder(folder)
     with quick_start():
         from safetensors import safe_open
         from tokenizers import Tokenizer
 
-        words = Tokenizer.from_file(str(folder / 'tokenizer.json')).get_vocab_size()
+        words = Tokenizer.from_file(str(base / 'tokenizer.json')).get_vocab_size()
         tensors = 0
-        for path in sorted(folder.glob('*.safetensors')):
+        for path in {*base.glob('*.safetensors'), *folder.glob('*.safetensors')}:
             with safe_open(path, framework='numpy') as file:
                 tensors += len(list(file.keys()))
     return f'{name}: {tensors} tensors, {words} tokens'
 
 
 def _model_server(name: str, key_env: str) -> str:
-    from openai import OpenAI, OpenAIError
+    from safegen_ros.llm.backend import CHECK_S
+    from safegen_ros.llm.open_backend import open_backend
+    from safegen_ros.llm.openai_backend import RetryPolicy
 
-    url, _, model = name.partition('#')
-    client = OpenAI(
-        base_url=url, api_key=os.environ.get(key_env) or 'none', timeout=10.0, max_retries=0
-    )
+    url = name.partition('#')[0]
+    began = time.monotonic()
     try:
-        served = [each.id for each in client.models.list()]
-    except OpenAIError as error:
-        raise Wrong(f'{url} does not answer: {error}', f'curl -sS {url}/models') from error
-    if model not in served:
-        raise Wrong(f'{url} serves {", ".join(served)}', f'name one of them: model:={url}#MODEL')
-    return f'{url} serves {model}'
+        with closing(open_backend(name, key_env=key_env, retry=RetryPolicy(tries=1))) as backend:
+            backend.check(CHECK_S)
+    except BackendError as error:
+        raise Wrong(error.message, f'curl -sS {url}/models') from error
+    return f'{name} answers after {time.monotonic() - began:.1f} s'
 
 
 def _val() -> str:

@@ -104,12 +104,24 @@ def never() -> bool:
     return False
 
 
+CHECK_S = 10.0
+"""Longest wait for the first token of a server before it counts as mute [s]."""
+
+
 class Backend:
     """A model that answers chat messages; one kind of it has to write `_answers`.
 
     Several threads may call it at once. Every method raises `BackendError` when the model cannot
     answer, or not within the time limit, and `Canceled` soon after `cancelled()` turned true.
+
+    Attributes:
+        last: the answer that was finished last; None before the first one.
     """
+
+    last: Completion | None = None
+
+    def check(self, limit_s: float, cancelled: Cancelled = never) -> None:
+        """Has a server write a token within a limit [s]; a model in this process is there."""
 
     def generate(
         self,

@@ -296,4 +296,5 @@ class LocalModel(Backend):
         else:
             text = self.text(kept)
         finish, first_s = 'stop' if stopped else 'length', watch.first_s
-        return Completion(text, prompt, tokens, seconds, finish, first_s)
+        self.last = Completion(text, prompt, tokens, seconds, finish, first_s)
+        return self.last

@@ -35,6 +35,7 @@ from safegen_ros.llm.model_names import KEY_ENV
 from safegen_ros.llm.openai_stream import (
     AnswerReader,
     ChatRequest,
+    EmptyAnswer,
     ErrorFormatter,
     LoopThread,
     RequestRefused,
@@ -47,6 +48,9 @@ from safegen_ros.paths import install
 POLL_S = 0.02
 LAST_S = 0.2
 """Longest wait for the end of a stream whose answer is whole, so that its connection stays."""
+
+PROBE = 'Say yes.'
+"""The message that asks for a sign of life."""
 
 _LOOPBACK = ('localhost', '127.0.0.1', '::1')
 
@@ -178,6 +182,12 @@ class OpenAIBackend(ChoiceBackend):
             raise unsupported
         return completion
 
+    def check(self, limit_s: float, cancelled: Cancelled = never) -> None:
+        """Asks for one token; a model that thinks first has answered without a text, too."""
+        sampling = Sampling(max_new_tokens=1, time_limit_s=limit_s)
+        with suppress(EmptyAnswer):
+            self.generate([{'role': 'user', 'content': PROBE}], sampling, cancelled)
+
     def close(self) -> None:
         """Closes the connections and ends the thread; no call may be open."""
         self._thread.close(self._client.close())
@@ -226,6 +236,7 @@ class OpenAIBackend(ChoiceBackend):
                 if event and isinstance(event, str) and on_text is not None:
                     on_text(event)
                 elif isinstance(event, tuple):
+                    self.last = event[1]
                     yield event
                 elif event is work:
                     work.result()

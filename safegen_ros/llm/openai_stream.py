@@ -210,10 +210,9 @@ class AnswerReader:
         at_once = self._ask.count > 1 or (told and tokens <= 1)
         silent = not text and not choice.cut.stopped
         if silent and not (finish == 'stop' and at_once):
-            raise self._errors.error(
-                'the answer is empty',
-                'allow more tokens where the model thinks first, or look into the log of the '
-                'server',
+            raise EmptyAnswer(
+                f'{self._errors.url}: the answer is empty: allow more tokens where the model '
+                'thinks first, or look into the log of the server'
             )
         seconds = choice.seconds or self._clock.seconds
         return Completion(text, prompt, tokens, seconds, finish, choice.first or seconds)
@@ -268,6 +267,10 @@ class RequestRefused(BackendError):
     def __init__(self, message: str, said: str) -> None:
         super().__init__(message)
         self.said = said.lower()
+
+
+class EmptyAnswer(BackendError):
+    """The model wrote no text within its tokens."""
 
 
 class ServerFailed(BackendError):

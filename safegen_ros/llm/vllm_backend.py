@@ -177,7 +177,7 @@ class VllmBackend(ChoiceBackend):
                 f'{self.model_dir}: vLLM ended the answer ({answer.finish_reason}): look into its '
                 'log'
             )
-        return Completion(
+        self.last = Completion(
             text=answer.text,
             prompt_tokens=len(output.prompt_token_ids or ()),
             completion_tokens=len(answer.token_ids),
@@ -185,3 +185,4 @@ class VllmBackend(ChoiceBackend):
             finish_reason=answer.finish_reason,
             first_token_s=first_s,
         )
+        return self.last

@@ -42,7 +42,7 @@ from safegen_ros.nodes.served_goals import (
     PlannerResult,
     RunContext,
 )
-from safegen_ros.nodes.translation import LazyModels, Translator, open_model
+from safegen_ros.nodes.translation import LazyModels, ModelProbe, Translator, open_model
 from safegen_ros.planning.levels import feedback_named, level_names
 from safegen_ros.planning.loop import SEARCH, Attempt, Progress, Verify, plan_with_levels
 from safegen_ros.record.events import PassedEvent, UnboundEvent
@@ -66,6 +66,7 @@ class PlannerNode(SafegenNode):
         super().__init__('planner', PLANNER)
         self._style: PromptStyle | None = None
         self._backend: Backend | None = None
+        self._probe: ModelProbe | None = None
         self._translator: Translator | None = None
         self._models: LazyModels | None = None
         self._validator = RemoteValidator(self)
@@ -96,6 +97,7 @@ class PlannerNode(SafegenNode):
         self._validator.timeout_s = values['validator_timeout']
         self._executor_client.set_timeout(values['heartbeat_timeout'])
         self._style, self._backend = open_model(values)
+        self._probe = ModelProbe(self._backend, self.get_logger().warning)
         self._translator = Translator(values, self._style, self._backend)
         self._models = LazyModels(values)
         open_models(values, self._models)
@@ -114,16 +116,28 @@ class PlannerNode(SafegenNode):
         return str(self.values.get('model', ''))
 
     def _model_health(self) -> Health:
-        if self._backend is None:
+        if self._backend is None or self._probe is None:
             return Health('model', diagnostics.WARN, 'not open: configure the node')
-        return Health('model', diagnostics.OK, f'{self.values["model"]} is open')
+        if fault := self._probe.fault:
+            return Health('model', diagnostics.ERROR, fault)
+        if fault is None:
+            return Health('model', diagnostics.WARN, 'no answer yet')
+        last, values = self._backend.last, dict[str, object]()
+        if last is not None:
+            values = {
+                'tokens of the last answer': last.completion_tokens,
+                'tokens of its prompt': last.prompt_tokens,
+                'first token [s]': f'{last.first_token_s:.3f}',
+                'whole answer [s]': f'{last.seconds:.3f}',
+            }
+        return Health('model', diagnostics.OK, f'{self.values["model"]} is open', values)
 
     def cleanup(self) -> None:
         """Lets go of the model."""
-        for model in (self._models, self._translator, self._backend):
+        for model in (self._probe, self._models, self._translator, self._backend):
             if model is not None:
                 model.close()
-        self._style = self._backend = self._translator = self._models = None
+        self._style = self._backend = self._probe = self._translator = self._models = None
         self.journal.close()
 
     def room_for(self, goal: object) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from safegen_msgs import msg
 from safegen_ros.errors import Canceled, ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.backend import CHECK_S, Backend
 from safegen_ros.llm.model_names import named_model
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
@@ -85,6 +85,42 @@ class LazyModels(Closing):
         """Lets go of them."""
         for _, backend in self._open.values():
             backend.close()
+
+
+class ModelProbe(Closing):
+    """Has a model answer once, so that a server that is down or mute is known before a goal.
+
+    Args:
+        warn: told each new reason why it has not answered.
+
+    Attributes:
+        fault: the last reason; empty where it has answered, None where it is asked first.
+    """
+
+    def __init__(self, backend: Backend, warn: Callable[[str], object]) -> None:
+        self.fault: str | None = None
+        self._backend, self._warn, self._over = backend, warn, threading.Event()
+        self._thread = threading.Thread(target=self._ask, name='model-probe', daemon=True)
+        self._thread.start()
+
+    def _ask(self) -> None:
+        while not self._over.is_set():
+            try:
+                self._backend.check(CHECK_S, self._over.is_set)
+                self.fault = ''
+                return
+            except Canceled:
+                return
+            except SafegenError as error:
+                if error.message != self.fault:
+                    self._warn(f'no answer yet: {error.message}')
+                self.fault = error.message
+                self._over.wait(CHECK_S)
+
+    def close(self) -> None:
+        """Asks no more."""
+        self._over.set()
+        self._thread.join()
 
 
 FOR_REQUESTS, FOR_DESCRIPTIONS = 'models/safegen-requests', 'models/safegen-words'

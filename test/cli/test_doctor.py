@@ -17,14 +17,16 @@ from typing import Any
 import pytest
 from pymycobot import MyCobot280Socket
 from support.command_line import CommandLine
+from support.model_server import MODEL, ModelServer
 
 from safegen_ros.benchmarks.stack.fault_runs import FaultRun
 from safegen_ros.bringup.table import node_specs, parameters
 from safegen_ros.cli.bench import summary
 from safegen_ros.cli.checkup import NOT_TRIED, OK, WRONG, Check, NotTried, Wrong, examine
-from safegen_ros.cli.doctor import _stacks
+from safegen_ros.cli.doctor import _model, _stacks
 from safegen_ros.cli.doctor_arm import arm_checks
 from safegen_ros.errors import SafegenError
+from safegen_ros.llm.openai_backend import PROBE
 from safegen_ros.paths import data_path
 from safegen_ros.robot.emulator.emulator import Emulator
 from safegen_ros.robot.emulator.faults import KNOBS, parse_fault
@@ -82,6 +84,17 @@ def test_what_is_wrong_is_named_with_its_cure(
     assert '/dev/no-arm' in found['port and firmware']['found']
     assert found['joint readings']['state'] == NOT_TRIED
     assert 'MuJoCo twin' not in found
+
+
+def test_a_model_is_looked_at_and_a_server_has_to_write(adapters: Path, word_folder: Path) -> None:
+    base, both = (_model({'model': str(folder)}).split() for folder in (word_folder, adapters))
+    assert (int(both[1]) > int(base[1]), both[3:]) == (True, base[3:])
+    with ModelServer() as server:
+        name = {'model': f'{server.url}#{MODEL}'}
+        assert ' answers after ' in _model(name)
+        server.fault_of[PROBE] = 'half'
+        with pytest.raises(Wrong, match=f'middle of the answer.*curl -sS {server.url}/models'):
+            _model(name)
 
 
 def test_an_arm_is_looked_at_and_not_moved(twin: MujocoTwin) -> None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from support.waiting import wait_until
 
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import ChoiceBackend, ChoiceUnsupported, Sampling
-from safegen_ros.llm.openai_backend import OpenAIBackend, RetryPolicy
+from safegen_ros.llm.openai_backend import PROBE, OpenAIBackend, RetryPolicy
 
 MESSAGES = [{'role': 'user', 'content': 'build a tower'}]
 DRAWN = Sampling(1.0, 1.0, 64, seed=5)
@@ -89,6 +89,19 @@ def test_a_server_that_answers_wrongly(
         backend.generate(MESSAGES, replace(DRAWN, max_new_tokens=16))
     assert len(server.requests) == 1  # nothing of an answer is asked for twice
     assert backend.generate(MESSAGES, DRAWN).text == ' '.join(words(MESSAGES, 1.0, 5))
+
+
+SAID = {'': '', 'thinking': '', 'silent': 'within 0.5 s', 'status-401': 'answered 401'}
+
+
+@pytest.mark.parametrize(('fault', 'said'), SAID.items())
+def test_one_token_tells_whether_a_server_answers(
+    server: ModelServer, backend: OpenAIBackend, fault: str, said: str
+) -> None:
+    server.fault_of[PROBE] = fault
+    with pytest.raises(BackendError, match=said) if said else nullcontext():
+        backend.check(0.5 if said else SLACK_S)
+    assert (backend.last is None) == bool(fault)
 
 
 @pytest.mark.parametrize('fault', ['silent', 'stuck', 'drops'])

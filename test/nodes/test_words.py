@@ -23,6 +23,7 @@ from support.blocks_small import THREE_TEXT
 from support.goals import WAIT_S, Feedback
 from support.kept_runs import assert_same_again
 from support.one_process import Stack
+from support.waiting import wait_until
 
 from safegen_msgs.action import PlanTask
 from safegen_msgs.msg import Task
@@ -32,6 +33,7 @@ from safegen_ros.cli.text_request import TextRequest
 from safegen_ros.client import Options
 from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.llm.backend import Backend
+from safegen_ros.llm.openai_backend import PROBE
 from safegen_ros.node_parameters import PLANNER
 from safegen_ros.nodes.approval import Approver
 from safegen_ros.nodes.translation import Translator
@@ -40,6 +42,7 @@ from safegen_ros.pddl.writer import constraint_text
 from safegen_ros.record.history import UNDERSTOOD, list_runs, outcome_of, recorded_task
 from safegen_ros.record.present.report import render_report
 from safegen_ros.record.run_log import KeptRun, load_run
+from safegen_ros.ros.diagnostics import ERROR, OK
 from safegen_ros.sync import PlanningDeadline
 from safegen_ros.tasks.pddl3.formats import FORMATS
 from safegen_ros.tasks.pddl3.prompts.styles import WordStyle
@@ -90,6 +93,21 @@ def reading_of(stack: Stack, request: str = REQUEST, options: Options = BY_SEARC
     result = stack.client.plan(request, '', asked, format='words')
     assert (result.error_msg, result.error_code) == ('', ErrorCode.NONE)
     return result
+
+
+def test_a_model_that_does_not_answer_is_known_before_a_goal(stack: Stack) -> None:
+    planner, faults = stack.planner, stack.server.fault_of
+    faults[PROBE] = 'status-401'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr('safegen_ros.nodes.translation.CHECK_S', 0.5)
+        for lead in ('deactivate', 'cleanup', 'configure', 'activate'):
+            getattr(planner, f'trigger_{lead}')()
+        assert planner.state == 'active'
+        wait_until(lambda: planner._model_health().level == ERROR, 'a refusal')
+        assert 'answered 401' in planner._model_health().message
+        del faults[PROBE]
+        wait_until(lambda: planner._model_health().level == OK, 'a first answer')
+    assert set(planner._model_health().values) > {'first token [s]', 'tokens of the last answer'}
 
 
 def test_words_become_a_problem_that_is_told_before_it_is_planned_for(stack: Stack) -> None:

@@ -19,6 +19,8 @@ from typing import Any
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter, ValidationError
 
+from safegen_ros.llm.openai_backend import PROBE
+
 MODEL = 'planner'
 KEY = 'k-3f9a'
 WORDS = ('pick', 'place', 'red', 'green', 'blue', 'block', 'on', 'the', 'table', 'now')
@@ -60,7 +62,8 @@ class ModelServer(ThreadingHTTPServer):
     Attributes:
         fault: what it does wrong, '' for nothing; see `do_POST` and `misbehave` of `_Handler`.
         faults: how many more requests get the fault; None for all.
-        fault_of: what it does wrong for the messages with a certain last text.
+        fault_of: what it does wrong for the messages with a certain last text; of `PROBE`, which is
+            no part of `requests` and `script`, only that.
         script: what it answers to messages in place of drawn words; None where it draws them.
         retry_after: the header of that name, in answers with a status.
         requests: what was asked for.
@@ -118,8 +121,8 @@ class ModelServer(ThreadingHTTPServer):
 
     def next_fault(self, text: str) -> str:
         """The fault of the next request, whose last message is this."""
-        if text in self.fault_of:
-            return self.fault_of[text]
+        if text in self.fault_of or text == PROBE:
+            return self.fault_of.get(text, '')
         with self.changed:
             if self.faults is None:
                 return self.fault
@@ -142,8 +145,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         size = int(self.headers['content-length'])
         body = json.loads(self.rfile.read(size))
-        self.server.requests.append(body)
-        fault = self.server.next_fault(body['messages'][-1]['content'])
+        asked = body['messages'][-1]['content']
+        self.server.requests += [body] * (asked != PROBE)
+        fault = self.server.next_fault(asked)
         try:
             if fault.startswith('status-'):
                 self.refuse(int(fault[7:]), f'{fault} for key {self.server.key}')
@@ -207,7 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
         count, temperature = body.get('n') or 1, body['temperature']
         answers = []
         for index in range(count):
-            scripted = self.server.script(body['messages'])
+            probe = body['messages'][-1]['content'] == PROBE
+            scripted = None if probe else self.server.script(body['messages'])
             drawn = words(body['messages'], temperature, body['seed'] + index)
             answer = drawn if scripted is None else scripted.split(' ')
             if choices:
