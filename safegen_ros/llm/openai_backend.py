@@ -50,7 +50,7 @@ LAST_S = 0.2
 """Longest wait for the end of a stream whose answer is whole, so that its connection stays."""
 
 PROBE = 'Say yes.'
-"""The message that asks for a sign of life."""
+"""The message that asks for one token."""
 
 _LOOPBACK = ('localhost', '127.0.0.1', '::1')
 
