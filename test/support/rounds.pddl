@@ -1,3 +1,4 @@
+; Lamps, a charge, and things to look at.
 (define (domain rounds)
   (:requirements :strips :durative-actions :numeric-fluents)
   (:predicates (seen ?x) (lamp))
