@@ -46,7 +46,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(547, 400),
-    'source lines': Limit(114_633, 76_000),
+    'source lines': Limit(114_599, 76_000),
     'test files': Limit(265),
     'test lines': Limit(59_826, 42_000),
     'median source file': Limit(200, 200),
