@@ -14,19 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from safegen_ros.llm.special_tokens import BETWEEN_WORDS, BOS, EOS, PAD, PLAN, SPECIAL_TOKENS, UNK
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
-
-PAD, BOS, EOS, UNK = '[pad]', '[bos]', '[eos]', '[unk]'
-PLAN, ATTEMPT, VERDICT = '[plan]', '[attempt]', '[verdict]'
-
-SPECIAL_TOKENS = (PAD, BOS, EOS, UNK, PLAN, ATTEMPT, VERDICT)
-"""Tokens that are not words: a task is followed by `[plan]`, which asks for a plan; a task may end
-with a failed `[attempt]` and the `[verdict]` on it."""
-
-BETWEEN_WORDS = r'[^a-z0-9_\-]+|(?<![a-z0-9_])-+'
-"""What stands between words, once letters are small: brackets, commas, quotes, lone hyphens."""
-
 
 CHAT_TEMPLATE = (
     '{{ bos_token }}'

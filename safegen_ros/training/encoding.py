@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedTokenizerBase
 
-from safegen_ros.llm.tokenizers import BOS, EOS, PAD, PLAN, SPECIAL_TOKENS
+from safegen_ros.llm.special_tokens import BOS, EOS, PAD, PLAN, SPECIAL_TOKENS
 from safegen_ros.pddl.model import Atom
 from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.examples import MOST_MONITORS, Example

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from safegen_ros.llm.tokenizers import BOS, EOS, PAD, SPECIAL_TOKENS
+from safegen_ros.llm.special_tokens import BOS, EOS, PAD, SPECIAL_TOKENS
 from safegen_ros.training.base import shapes, start_weights
 from safegen_ros.training.config import NetworkConfig
 from safegen_ros.training.encoding import IGNORE, MOST_LEFT, WORD_ID, StateTargets

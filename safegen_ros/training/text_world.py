@@ -27,7 +27,8 @@ from transformers import PreTrainedTokenizerBase
 
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.tokenizers import BOS, EOS, PLAN, blank_tokenizer, text_tokenizer
+from safegen_ros.llm.special_tokens import BOS, EOS, PLAN
+from safegen_ros.llm.tokenizers import blank_tokenizer, text_tokenizer
 from safegen_ros.training.config import ConfigError, NetworkConfig, TrainConfig
 from safegen_ros.training.encoding import IGNORE, padded
 from safegen_ros.training.samplers import BUCKETS

@@ -23,7 +23,7 @@ from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import Backend, ChoiceUnsupported, Completion, Sampling, StopCut
 from safegen_ros.llm.open_backend import open_backend
 from safegen_ros.llm.openai_backend import RetryPolicy
-from safegen_ros.llm.tokenizers import EOS, PAD, SPECIAL_TOKENS
+from safegen_ros.llm.special_tokens import EOS, PAD, SPECIAL_TOKENS
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.pddl3.prompts.styles import load_style
 from safegen_ros.tasks.pddl3.task import Pddl3Task

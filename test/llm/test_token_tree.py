@@ -30,7 +30,7 @@ from transformers import (
 
 from safegen_ros.llm.decoding.preallocated_cache import PreallocatedLayer, preallocated_cache
 from safegen_ros.llm.decoding.token_tree import ROOT, CachedTokenTree, TokenTree, tree_class
-from safegen_ros.llm.tokenizers import BOS, EOS, PLAN, SPECIAL_TOKENS
+from safegen_ros.llm.special_tokens import BOS, EOS, PLAN, SPECIAL_TOKENS
 
 SMALL: dict[str, Any] = {
     'vocab_size': 60, 'hidden_size': 32, 'intermediate_size': 48, 'num_hidden_layers': 2,

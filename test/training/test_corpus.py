@@ -18,7 +18,7 @@ from support.training_small import SHORT, drawn, renamed, write_recipe, write_ro
 
 from safegen_ros.datasets.pddl3.rows import row_problem
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.tokenizers import ATTEMPT, PLAN, VERDICT
+from safegen_ros.llm.special_tokens import ATTEMPT, PLAN, VERDICT
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle

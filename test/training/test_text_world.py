@@ -18,7 +18,7 @@ from support.training_small import SHORT, reports, train, write_recipe
 from safegen_ros.datasets.boxnet.lessons import load_lessons, write_lessons
 from safegen_ros.datasets.workers import local_workers
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.tokenizers import EOS, PLAN
+from safegen_ros.llm.special_tokens import EOS, PLAN
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.prompts import MapStyle, style_of
 from safegen_ros.training.config import ConfigError, load_config

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from safegen_ros.errors import PlanFormatError
 from safegen_ros.language import english
-from safegen_ros.llm.tokenizers import ATTEMPT, BETWEEN_WORDS, SPECIAL_TOKENS, VERDICT
+from safegen_ros.llm.special_tokens import ATTEMPT, BETWEEN_WORDS, SPECIAL_TOKENS, VERDICT
 from safegen_ros.pddl.formulas import TRAJECTORY_OPERATORS
 from safegen_ros.pddl.plan import Plan, Step, parse_plan
 from safegen_ros.tasks.pddl3.domains import builtin_domain, kits

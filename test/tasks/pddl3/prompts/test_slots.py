@@ -15,7 +15,8 @@ from support import strategies
 from support.strategies import examples
 
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
-from safegen_ros.llm.tokenizers import PLAN, SPECIAL_TOKENS, word_tokenizer
+from safegen_ros.llm.special_tokens import PLAN, SPECIAL_TOKENS
+from safegen_ros.llm.tokenizers import word_tokenizer
 from safegen_ros.pddl.model import Problem
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.pddl.reader import read_domain, read_problem
