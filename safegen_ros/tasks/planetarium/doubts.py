@@ -39,7 +39,11 @@ _IN_TIME = (
     'never|always|ever|cannot|until|till|unless|while|during|before|after(?! (?:that|this|which))|'
     'afterwards|whenever|throughout|at (?:most once|all times|no (?:time|point|moment))|'
     'the (?:whole|entire) time|all along|no (?:circumstances|account|case|means|one|body)|nobody|'
-    r'only (?:once|when|if|subsequently)|off limits|refrain|forbid|prohibited|no \w+ing any\w*'
+    'only (?:once|when|if|subsequently|then|after)|off limits|refrain|forbid|prohibited|'
+    r'no \w+ing any\w*|(?:one|a single) time|once (?:max|and no|at (?:the )?most)|'
+    '(?:at|in) (?:some|any|every|each) (?:time|point|stage|moment|instant)|in between|hands off|'
+    '(?:start|beginning) to (?:finish|end)|prior to|earlier than|followed by|goes last|thereafter|'
+    '(?:that|this) (?:order|sequence)|(?:order|sequence) is'
 )
 _RULE = re.compile(
     rf"(?<![\w-])(?:(?P<time>{_IN_TIME})|not|without|except|avoid\w*|forbidden)(?![\w-])|n't\b"

@@ -618,6 +618,10 @@ def test_the_rule_of_a_written_request_is_judged(rule: str, became: RequestOutco
         ('blocks', 'b1 at the bottom, then b3.', '(on b1 b3)', "'b3' at 'b1'"),
         ('spanner', 'Bob, tighten nut1!', '(tightened nut1)', ''),
         ('spanner', 'nut1 and nut2 tight, nut1 only once nut2 is', NUTS, 'only once'),
+        ('spanner', 'nut1 and nut2 tight, nut1 prior to nut2', NUTS, 'prior to'),
+        ('spanner', 'nut1 and nut2 tight, in that order', NUTS, 'that order'),
+        ('blocks', 'b3 on b5, pick b1 up one time at most', '(on b3 b5)', 'one time'),
+        ('blocks', 'b3 on b5, from start to finish hands off b1', '(on b3 b5)', 'hands off'),
         ('spanner', 'Tighten nut2 so it looks fine.', f'{NUTS}', 'nut1'),
         ('spanner', 'nut2 tight', '(tightened nut2)\n(always (not (at spanner2 gate)))', 'no word'),
         ('grippers', 'Let both robots go to room2.', '(at ball1 room2)', 'both robots'),
@@ -648,7 +652,7 @@ def test_few_right_readings_are_in_doubt_and_most_without_their_rule() -> None:
     files = [file for file in sorted(DATA.glob('*.jsonl')) if file.stem not in blind]
     every = [asked for file in files for asked in written_requests(file)]
     right = [doubted(asked) for asked in every]
-    assert 0 < right.count(True) < 0.15 * len(every)
+    assert 0 < right.count(True) < 0.2 * len(every)
     missed = [doubted(asked, ruled=False) for asked in every]
     assert missed.count(False) <= 1 < missed.count(True)
 
