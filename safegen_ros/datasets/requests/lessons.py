@@ -101,8 +101,8 @@ def _written_ones(
         names = other_names(rng, start)
         found = [other for each in found if (other := renamed(each, names))] or found
     rng.shuffle(found)
-    world = read_request(found[0].text, start=found[0].start).start
-    assert world is not None  # noqa: S101  # as it was given
+    domain = read_request(found[0].text, start=found[0].start).domain
+    world = read_problem(found[0].start, domain)
     return world, ((each.text, each.goal, each.rules[:1]) for each in found)
 
 
