@@ -28,7 +28,7 @@ from safegen_ros.tasks.planetarium.styles import answered_problem, goal_prompt, 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)
 _RULES = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)  # beside those of the wishes
 _RULE_TRIES = 4
-_WRITTEN = 0.5  # share of the groups with written requests, where there are some
+_WRITTEN = 0.7  # share of the groups with written requests, where there are some
 _RENAMED = 0.5  # share of them with other names
 _REST = 0.5  # share without the rules that a grammar reads, as the model is asked
 _TRIES = 400
@@ -52,10 +52,10 @@ def request_group(
     There are fewer than `size` where a scene has few.
 
     Args:
-        written: requests that half of the groups are of; none for drawn ones alone.
+        written: requests that most groups are of; none for drawn ones alone.
     """
     rng = Random(f'requests {seed} {number}')  # noqa: S311  # no secret
-    if written and rng.random() < _WRITTEN:
+    if one_by_one := bool(written) and rng.random() < _WRITTEN:
         start, spoken = _written_ones(rng, written)
         signatures, objects, now = observed_facts(start)
     else:
@@ -67,7 +67,7 @@ def request_group(
         if not goal:
             continue
         try:
-            rest, more = as_asked(start, text, goal, rules)
+            rest, more = as_asked(start, text, goal, rules, told=not one_by_one)
         except SafegenError:
             continue
         if rng.random() < _REST:
@@ -107,9 +107,13 @@ def _written_ones(
 
 
 def as_asked(
-    start: Problem, text: str, goal: Sequence[str], rules: Sequence[str]
+    start: Problem, text: str, goal: Sequence[str], rules: Sequence[str], *, told: bool = True
 ) -> tuple[str, list[str]]:
     """What a model is asked, and the rules that it has to write: those that no grammar reads.
+
+    Args:
+        told: whether the text must have a word of all that is meant; a person who writes may know
+            a place by what is there.
 
     Raises:
         SafegenError: a grammar reads another rule, the text says otherwise, or there is no plan.
@@ -124,7 +128,7 @@ def as_asked(
     asked = replace(request, constraints=spoken.constraints, rest=spoken.rest)
     own = tuple(each for each in problem.constraints if each not in held.constraints)
     # A lesson may say more than its answer: remarks, corrections.
-    if doubts := made_up(asked, replace(problem, constraints=own)):
+    if told and (doubts := made_up(asked, replace(problem, constraints=own))):
         raise SafegenError(doubts[0], ErrorCode.TRANSLATION_FAILED)
     find_plan(problem, _TIME_LIMIT_S)
     typed = bool(start.domain.types)

@@ -1,0 +1,5 @@
+(define (problem all-apart) (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init (arm-empty) (on-table b1) (clear b1) (on-table b2) (clear b2) (on-table b3) (clear b3)
+         (on-table b4) (clear b4) (on-table b5) (clear b5))
+  (:goal (clear b1)))

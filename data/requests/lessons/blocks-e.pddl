@@ -1,0 +1,5 @@
+(define (problem one-in-hand) (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5 b6)
+  (:init (holding b5) (on-table b3) (on b6 b3) (clear b6) (on-table b1) (clear b1) (on-table b4)
+         (on b2 b4) (clear b2))
+  (:goal (clear b1)))

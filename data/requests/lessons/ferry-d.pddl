@@ -1,0 +1,6 @@
+(define (problem one-on-board) (:domain ferry)
+  (:objects c1 c2 c3 l1 l2 l3)
+  (:init (car c1) (car c2) (car c3) (location l1) (location l2) (location l3)
+         (not-eq l1 l2) (not-eq l1 l3) (not-eq l2 l1) (not-eq l2 l3) (not-eq l3 l1) (not-eq l3 l2)
+         (at c1 l2) (at c3 l2) (on c2) (at-ferry l1))
+  (:goal (at c1 l1)))

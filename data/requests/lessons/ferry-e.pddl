@@ -1,0 +1,6 @@
+(define (problem two-banks) (:domain ferry)
+  (:objects c1 c2 c3 c4 l1 l2)
+  (:init (car c1) (car c2) (car c3) (car c4) (location l1) (location l2)
+         (not-eq l1 l2) (not-eq l2 l1)
+         (at c1 l1) (at c2 l2) (at c3 l1) (at c4 l2) (at-ferry l2) (empty-ferry))
+  (:goal (at c1 l1)))
