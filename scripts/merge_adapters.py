@@ -1,20 +1,41 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Writes one plain model folder of adapters and their base, for servers and converters.
+"""Writes one plain model folder of adapters and their base, for servers, converters and training.
 
-.venv/bin/python scripts/merge_adapters.py models/safegen-smollm2 runs/smollm2
+    .venv/bin/python scripts/merge_adapters.py models/safegen-smollm2 runs/smollm2 [--ranks 32]
 
-The weights are those that the stack makes of the adapters when it starts.
+With `--ranks` only the first ranks of the adapters count: those of the first training, where a
+second one has added its own. Adapters that were trained on such a model are put behind them with
+
+    .venv/bin/python scripts/merge_adapters.py FIRST OUT --ranks 32 --then SECOND
+
+which writes adapters of the same base. The weights are those that the stack makes of the adapters
+when it starts.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+import tempfile
 from pathlib import Path
 
-from safegen_ros.llm.model_folder import check_folder, load_model, load_tokenizer, quick_start
+import torch
+from safetensors.torch import load_file, save_file
+
+from safegen_ros.llm.model_folder import (
+    ADAPTER_WEIGHTS,
+    ADAPTERS,
+    check_folder,
+    load_model,
+    load_tokenizer,
+    quick_start,
+)
 from safegen_ros.llm.model_names import SETTINGS
+
+_ROWS = {'.lora_A.weight': 0, '.lora_B.weight': 1}
+"""The dimension of the ranks, by the end of a tensor's name."""
 
 
 def merge(adapters: Path, out: Path) -> None:
@@ -32,13 +53,59 @@ def merge(adapters: Path, out: Path) -> None:
         shutil.copy(adapters / SETTINGS, out)
 
 
+def join(adapters: Path, ranks: int, then: Path | None, out: Path) -> None:
+    """Writes adapters with the first ranks of some and, behind them, all of others.
+
+    Args:
+        ranks: how many; 0 for all.
+        then: adapters that were trained on the model that these ranks make; None for none.
+
+    Raises:
+        SystemExit: both have not the same scale.
+    """
+    settings = json.loads((adapters / ADAPTERS).read_text(encoding='utf-8'))
+    scale, ranks = settings['lora_alpha'] / settings['r'], ranks or settings['r']
+    weights = {
+        name: each.narrow(_rank_dimension(name), 0, ranks).contiguous()
+        for name, each in load_file(adapters / ADAPTER_WEIGHTS).items()
+    }
+    if then is not None:
+        added = json.loads((then / ADAPTERS).read_text(encoding='utf-8'))
+        if added['lora_alpha'] / added['r'] != scale:
+            raise SystemExit(f'{then}: lora_alpha / r is not {scale}, as in {adapters}')
+        more = load_file(then / ADAPTER_WEIGHTS)
+        weights = {n: torch.cat([w, more[n]], _rank_dimension(n)) for n, w in weights.items()}
+        ranks += added['r']
+    out.mkdir(parents=True)
+    save_file(weights, out / ADAPTER_WEIGHTS, metadata={'format': 'pt'})
+    settings |= {'r': ranks, 'lora_alpha': round(scale * ranks)}
+    (out / ADAPTERS).write_text(json.dumps(settings, indent=2) + '\n', encoding='utf-8')
+    if (adapters / SETTINGS).exists():
+        shutil.copy(adapters / SETTINGS, out)
+
+
+def _rank_dimension(name: str) -> int:
+    return next(place for end, place in _ROWS.items() if name.endswith(end))
+
+
 def main() -> None:
     """Reads the arguments."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument('adapters', type=Path)
     parser.add_argument('out', type=Path)
-    arguments = parser.parse_args()
-    merge(arguments.adapters, arguments.out)
+    parser.add_argument('--ranks', type=int, default=0)
+    parser.add_argument('--then', type=Path)
+    given = parser.parse_args()
+    if given.then is not None:
+        join(given.adapters, given.ranks, given.then, given.out)
+    elif given.ranks:
+        with tempfile.TemporaryDirectory() as folder:
+            join(given.adapters, given.ranks, None, part := Path(folder) / 'part')
+            merge(part, given.out)
+    else:
+        merge(given.adapters, given.out)
 
 
 if __name__ == '__main__':

@@ -64,8 +64,9 @@ class LoraConfig:
         start: folder of adapters to begin with; empty for new ones.
         merged: whether the model that comes of it has them in its weights; if not, its folder
             holds the adapters alone.
-        shared_prefix: whether SFT reads what the prompts of a group have in common once for a
-            batch, which is what makes it affordable on a CPU (see `shared_prefix`).
+        shared_prefix: whether what the prompts of a batch have in common is read once, which is
+            what makes training affordable on a CPU (see `shared_prefix`); with GRPO each part of a
+            batch is one group.
     """
 
     rank: int = 32
@@ -292,6 +293,11 @@ def _grpo_rules(config: TrainConfig, grpo: GrpoConfig | None) -> Iterator[tuple[
     yield (
         bool(config.optimizer.batch * config.optimizer.accumulate % grpo.generations),
         'grpo.generations must divide optimizer.batch times optimizer.accumulate',
+    )
+    lora = config.model.lora
+    yield (
+        lora is not None and lora.shared_prefix and config.optimizer.batch != grpo.generations,
+        'model.lora.shared_prefix: write the same number as optimizer.batch and grpo.generations',
     )
     yield not config.budget.steps, 'stage grpo needs budget.steps, by which the curriculum goes'
     yield (

@@ -10,14 +10,15 @@ gigabytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from peft.helpers import disable_input_dtype_casting
 from torch import Tensor
+from torch.nn import functional
 from torch.utils.data import Sampler
 from transformers import (
     AttentionInterface,
@@ -25,6 +26,7 @@ from transformers import (
 )
 
 from safegen_ros.errors import SafegenError
+from safegen_ros.llm.decoding.preallocated_cache import PreallocatedLayer
 from safegen_ros.training.arguments import adapted_model, shared_arguments, validation_arguments
 from safegen_ros.training.base import base_tokenizer, check_base
 from safegen_ros.training.config import TrainConfig
@@ -36,22 +38,103 @@ from safegen_ros.training.world import TrainingWorld
 _OTHER_KINDS = ('sliding_window', 'softcap', 's_aux')
 
 
+class Parts(NamedTuple):
+    """Keys or values of groups of rows, as many in each, of which those of a group begin alike.
+
+    Attributes:
+        shared: of the tokens that the rows of a group have in common, shape (G, K, S, D), padded on
+            the left.
+        outside: what is added to their scores, shape (G, 1, 1, S): minus infinity where padded.
+        own: of those behind them, shape (B, K, N, D).
+    """
+
+    shared: Tensor
+    outside: Tensor
+    own: Tensor
+
+
+class SharedLayer(PreallocatedLayer):
+    """The cache of a layer that holds once what all rows of a group begin with.
+
+    Only `causal_attention` can read what `update` returns.
+
+    Args:
+        keys: see `Parts.shared`.
+        values: likewise.
+        outside: see `Parts`.
+    """
+
+    def __init__(self, keys: Tensor, values: Tensor, outside: Tensor) -> None:
+        super().__init__()
+        self._shared = keys, values, outside
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Parts, Parts]:
+        """Adds tokens; returns the keys and values of all."""
+        if self.is_initialized:
+            super().update(key_states, value_states)
+        else:  # not copied, as training reads all tokens at once
+            self.lazy_initialization(key_states, value_states)
+            self.keys, self.values = key_states, value_states
+        keys, values, outside = self._shared
+        return Parts(keys, outside, self.keys), Parts(values, outside, self.values)
+
+    def get_seq_length(self) -> int:
+        """Tokens of a row, with the padding."""
+        return int(self._shared[0].shape[-2]) + int(super().get_seq_length())
+
+
+def shared_cache(model: Any, starts: Sequence[Tensor]) -> DynamicCache:
+    """Reads what the rows of each group begin with once; gradients flow through it.
+
+    Args:
+        model: a decoder of `transformers` with a language head.
+        starts: the tokens of each group, shapes (S,); an empty one alone gives an empty cache.
+    """
+    caches = [DynamicCache(config=model.config) for _ in starts]
+    longest = max(map(len, starts))
+    if not longest:
+        return caches[0]
+    for start, cache in zip(starts, caches, strict=True):
+        model.model(input_ids=start[None], past_key_values=cache, use_cache=True)
+    missing = [longest - len(start) for start in starts]
+    outside = torch.zeros((len(starts), 1, 1, longest), device=starts[0].device)
+    for group, count in zip(outside, missing, strict=True):
+        group[..., :count] = -torch.inf
+
+    def padded_left(tensors: Iterable[Tensor]) -> Tensor:
+        pairs = zip(tensors, missing, strict=True)
+        return torch.cat([functional.pad(each, (0, 0, count, 0)) for each, count in pairs])
+
+    whole = DynamicCache(config=model.config)
+    whole.layers = [
+        SharedLayer(
+            padded_left(each.keys for each in layers),
+            padded_left(each.values for each in layers),
+            outside,
+        )
+        for layers in zip(*(cache.layers for cache in caches), strict=True)
+    ]
+    return whole
+
+
 def causal_attention(
     module: Any,
     query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    key: Tensor | Parts,
+    value: Tensor | Parts,
     attention_mask: None,
     scaling: float,
     **kinds: Any,
 ) -> tuple[Tensor, None]:
     """Attention of the last R of N tokens by products of matrices, one for each head of the keys.
 
-    On a CPU it takes half the time of torch's own.
+    On a CPU it takes half the time of torch's own, and less where rows begin alike.
 
     Args:
         query: shape (B, H, R, D).
-        key: shape (B, K, N, D), where K divides H.
+        key: shape (B, K, N, D), where K divides H, or parts of it.
         value: likewise.
         attention_mask: not needed, as padding is on the right.
         scaling: of the products.
@@ -64,14 +147,38 @@ def causal_attention(
     if others:
         raise SafegenError(f'model.lora.shared_prefix: not for a model with {", ".join(others)}')
     batch, heads, rows, width = query.shape
-    groups, columns = key.shape[1:3]
+    keys, values = (each.own if isinstance(each, Parts) else each for each in (key, value))
+    groups, columns = keys.shape[1:3]
     later = torch.full((rows, columns), -torch.inf, dtype=query.dtype, device=query.device)
-    grouped = (batch, groups, heads // groups * rows)
-    scores = (query * scaling).reshape(*grouped, width) @ key.mT
-    scores = scores.view(batch, groups, -1, rows, columns)
-    scores += later.triu(columns - rows + 1)
-    weights = scores.softmax(-1).view(*grouped, columns)
-    return (weights @ value).view(query.shape).transpose(1, 2), None
+    queries = (query * scaling).reshape(batch, groups, heads // groups * rows, width)
+    scores = (queries @ keys.mT).view(batch, groups, -1, rows, columns)
+    scores = scores + later.triu(columns - rows + 1)
+    scores = scores.view(batch, groups, -1, columns)
+    if not isinstance(key, Parts) or not isinstance(value, Parts):
+        found = scores.softmax(-1) @ values
+    else:
+        before = key.shared.shape[2]
+        outside = key.outside.to(query.dtype).repeat_interleave(batch // len(key.outside), 0)
+        weights = torch.cat([_for_all(queries, key.shared.mT) + outside, scores], dim=-1).softmax(
+            -1
+        )
+        found = _for_all(weights[..., :before], value.shared) + weights[..., before:] @ values
+    return found.reshape(query.shape).transpose(1, 2), None
+
+
+def _for_all(rows: Tensor, matrices: Tensor) -> Tensor:
+    """Products with matrices that are the same for the rows of a group: one for each head.
+
+    Args:
+        rows: shape (B, K, M, D), where B is a multiple of G.
+        matrices: shape (G, K, D, N).
+
+    Returns:
+        Shape (B, K, M, N).
+    """
+    grouped = rows.unflatten(0, (len(matrices), -1)).transpose(1, 2)
+    found = grouped.flatten(2, 3) @ matrices
+    return found.unflatten(2, grouped.shape[2:4]).transpose(1, 2).flatten(0, 1)
 
 
 AttentionInterface.register(causal_attention.__name__, causal_attention)
@@ -98,10 +205,7 @@ def answer_losses(model: Any, input_ids: Tensor, labels: Tensor) -> Losses:
         labels: likewise, `IGNORE` before and behind the answers.
     """
     shared = shared_length(input_ids, labels)
-    cache = DynamicCache(config=model.config)
-    if shared:
-        model.model(input_ids=input_ids[:1, :shared], past_key_values=cache, use_cache=True)
-        cache.batch_repeat_interleave(len(input_ids))
+    cache = shared_cache(model, [input_ids[0, :shared]])
     rest = input_ids[:, shared:]
     hidden = model.model(input_ids=rest, past_key_values=cache, use_cache=True).last_hidden_state
     labels = labels[:, shared + 1 :]

@@ -25,6 +25,7 @@ from support.waiting import WAIT_S, wait_until
 from safegen_ros.errors import BackendError, Canceled, ErrorCode
 from safegen_ros.llm.backend import CallClock, Completion, Message, Sampling
 from safegen_ros.llm.batching_backend import BatchingBackend
+from safegen_ros.llm.model_folder import base_folder, load_model
 from safegen_ros.llm.token_watch import TokenReader
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.pddl.reader import read_domain, read_problem
@@ -63,6 +64,25 @@ def test_adapters_become_one_folder_that_answers_alike(adapters: Path, tmp_path:
     runpy.run_path(str(script))['merge'](adapters, tmp_path / 'one')
     both, one = (TransformersBackend(each, 'cpu') for each in (adapters, tmp_path / 'one'))
     assert both.generate(MESSAGES, GREEDY).text == one.generate(MESSAGES, GREEDY).text
+
+
+def test_ranks_of_a_second_training_come_behind_the_first_and_off_again(
+    adapters: Path, tmp_path: Path
+) -> None:
+    script = runpy.run_path(str(Path(__file__).parents[2] / 'scripts/merge_adapters.py'))
+    ranks = json.loads((adapters / 'adapter_config.json').read_text())['r']
+    script['join'](adapters, 0, adapters, tmp_path / 'twice')
+    script['join'](tmp_path / 'twice', ranks, None, tmp_path / 'first')
+    base, first, once, twice = (
+        load_model(each, {}).state_dict()
+        for each in (base_folder(adapters), tmp_path / 'first', adapters, tmp_path / 'twice')
+    )
+    changed = 0
+    for name, weight in base.items():
+        torch.testing.assert_close(first[name], once[name], rtol=0, atol=0)
+        torch.testing.assert_close(twice[name] - weight, 2 * (once[name] - weight))
+        changed += not torch.equal(once[name], weight)
+    assert changed
 
 
 def test_a_token_is_read_once_whatever_the_folder_says(

@@ -10,10 +10,12 @@ compiled, which takes a minute; the layers are traced and differentiated as it d
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 from dataclasses import asdict
 from functools import partialmethod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,9 +42,14 @@ from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, load_style
 from safegen_ros.training.config import ConfigError, load_config
 from safegen_ros.training.encoding import IGNORE, padded
-from safegen_ros.training.grpo import grpo_trainer
+from safegen_ros.training.grpo import SharedPromptTrainer, by_prompt, grpo_trainer
 from safegen_ros.training.run import world_of
-from safegen_ros.training.shared_prefix import SharedPrefixSampler, answer_losses, shared_length
+from safegen_ros.training.shared_prefix import (
+    SharedPrefixSampler,
+    answer_losses,
+    shared_cache,
+    shared_length,
+)
 from safegen_ros.verdict import Category
 from safegen_ros.verify.validator import verify
 
@@ -331,6 +338,68 @@ def test_what_is_read_once_teaches_the_same(batch: list[dict[str, list[int]]], n
             torch.testing.assert_close(gradients[name], weight.grad, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize('name', CLASSES)
+def test_answers_behind_prompts_that_are_read_once_are_the_same(name: str) -> None:
+    model = adapted(tiny(name)).eval()
+    base = model.get_base_model()
+    prompts = [torch.tensor([5, 6, 7, 8, 9])] * 3 + [torch.tensor([7, 8, 4])] * 3
+    ids, mask = torch.zeros((6, 5), dtype=torch.long), torch.zeros((6, 5), dtype=torch.long)
+    for row, prompt in enumerate(prompts):
+        ids[row, -len(prompt) :], mask[row, -len(prompt) :] = prompt, 1
+    chosen = {
+        'input_ids': ids, 'attention_mask': mask, 'max_new_tokens': 12, 'do_sample': True,
+        'eos_token_id': None, 'pad_token_id': 0,
+    }  # fmt: skip
+    torch.manual_seed(3)
+    expected = model.generate(**chosen)
+    base.set_attn_implementation('causal_attention')
+    torch.manual_seed(3)
+    with torch.no_grad():
+        cache = shared_cache(base, [prompts[0][:-1], prompts[3][:-1]])
+        found = base.generate(past_key_values=cache, **chosen)
+    assert found.tolist() == expected.tolist()
+    assert len({*map(tuple, found.tolist())}) > 2
+
+
+@pytest.mark.parametrize('name', CLASSES)
+def test_a_prompt_that_is_read_once_teaches_the_same(name: str) -> None:
+    model = adapted(tiny(name))
+    base = model.get_base_model()
+    ids = torch.tensor([[0, 0, 5, 6, 7, 8, 9, 3, 0], [0, 0, 5, 6, 7, 4, 4, 0, 0]])
+    mask = torch.tensor([[0, 0, 1, 1, 1, 1, 1, 1, 0], [0, 0, 1, 1, 1, 1, 1, 0, 0]])
+    base.set_attn_implementation('causal_attention')
+    told = SimpleNamespace(_base=lambda model: model.get_base_model(), temperature=0.7)
+    read = SharedPromptTrainer._get_per_token_logps_and_entropies
+    own, entropies, _ = read(told, model, ids, mask, 4)
+    assert own[:, 3].tolist() == [0, 0]  # nobody's
+    (own * mask[:, -4:]).sum().backward()
+    gradients = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    base.set_attn_implementation('eager')
+    likely = (model(input_ids=ids[:, 2:]).logits[:, 2:-1] / 0.7).log_softmax(-1)
+    whole = likely.gather(-1, ids[:, 5:, None]).squeeze(-1)
+    (whole * mask[:, -4:]).sum().backward()
+    torch.testing.assert_close(own[:, :3], whole[:, :3], rtol=1e-4, atol=1e-5)
+    spread = -(likely.exp() * likely).sum(-1)
+    torch.testing.assert_close(entropies[:, :3], spread[:, :3], rtol=1e-4, atol=1e-5)
+    assert gradients
+    for part, gradient in gradients.items():
+        expected = model.get_parameter(part).grad
+        torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5, msg=part)
+
+
+def test_parts_of_a_batch_hold_one_prompt_each() -> None:
+    prompts, rewards = torch.tensor([[0, 5], [6, 7], [0, 5], [6, 7]]), torch.arange(4.0)
+    mixed = [
+        {'prompt_ids': prompts[rows], 'advantages': rewards[rows], 'num_items': torch.tensor(9)}
+        for rows in ([0, 1], [2, 3])
+    ]
+    parts = by_prompt(mixed)
+    assert [part['prompt_ids'].tolist() for part in parts] == [[[0, 5]] * 2, [[6, 7]] * 2]
+    assert [part['advantages'].tolist() for part in parts] == [[0, 2], [1, 3]]
+    assert [part['num_items'].item() for part in parts] == [9, 9]
+
+
 def test_another_kind_of_attention_is_refused() -> None:
     config = Qwen2Config(
         vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
@@ -375,7 +444,10 @@ def test_adapters_merge_as_peft_merges_them(tmp_path: Path) -> None:
 
 
 def test_the_divergence_from_adapters_that_go_on_is_refused(tmp_path: Path) -> None:
-    recipe = write_recipe(tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), grpo__kl=0.01)
+    recipe = write_recipe(
+        tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), grpo__kl=0.01,
+        model__lora__start='models/safegen-smollm2',
+    )  # fmt: skip
     config = load_config(recipe)
     with pytest.raises(ConfigError, match=r'grpo\.kl'):
         grpo_trainer(config, world_of(config), tmp_path)
@@ -399,6 +471,20 @@ def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     steps = [line for line in reports(tmp_path / 'run') if 'grad_norm' in line]
     assert [line['step'] for line in steps] == [1, 2]
     assert all(0 < line['word_loss'] < 4 for line in steps)
+
+    script = runpy.run_path(str(ROOT / 'scripts/merge_adapters.py'))
+    script['merge'](model, tmp_path / 'merged')
+    recipe = write_recipe(
+        tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), model__base=str(tmp_path / 'merged'),
+        data__folder=str(write_dataset(tmp_path / 'rows', 4, 1)), optimizer__batch=4,
+        optimizer__accumulate=2, budget__steps=1, grpo__generations=4, grpo__max_completion=24,
+    )  # fmt: skip
+    added = train(recipe, tmp_path / 'grpo', stage='grpo')
+    line = reports(tmp_path / 'grpo')[0]
+    assert 2 <= line['completions/mean_length'] <= 24
+    assert -1 <= line['reward'] <= 1
+    script['join'](model, 0, added, tmp_path / 'joined')
+    assert json.loads((tmp_path / 'joined/adapter_config.json').read_text())['r'] == 40
     assert sum(f.stat().st_size for f in model.iterdir()) < 25e6
     backend = TransformersBackend(model, 'cpu')
     asked = [{'role': 'user', 'content': 'Say a word.'}]
