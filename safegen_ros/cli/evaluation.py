@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from safegen_ros.cli.dataset import BENCH
+from safegen_ros.cli.dataset import BENCH, Ray, working
 from safegen_ros.cli.failures import OptionGroup, one_of, takes_options
 from safegen_ros.cli.progress import given_words, stages
 from safegen_ros.errors import ErrorCode, SafegenError
@@ -95,6 +95,8 @@ def model(
     batch: Batch = _BATCH,
     max_new_tokens: Tokens = _TOKENS,
     device: Device = 'auto',
+    jobs: Annotated[int, typer.Option(min=1, help='processes, each with a model of its own')] = 1,
+    ray: Ray = '',
     json: Annotated[Path | None, typer.Option(help='also write the figures to this file')] = None,
 ) -> None:
     """Measure one model on one split and format, single shot, with retries, and untrained."""
@@ -110,13 +112,15 @@ def model(
     one_of(form, FORMATS)
     if server and 'untrained' in chosen:
         raise typer.BadParameter('a server has no untrained network: name another --mode')
-    name, data, console = named_model(model), data_path(data), Console()
+    if server and (jobs > 1 or ray):
+        raise typer.BadParameter('a server answers by itself: leave --jobs and --ray out')
+    name, data = named_model(model), data_path(data)
     source = load_source(data, split)
-    with stages(console) as notify:
+    with working(jobs, ray) as (workers, notify, console):
         report = evaluate(
             name, load_problems(data, split, domain or (), problems), seed,
             source=source, form=form, modes=chosen, batch=batch,
-            max_new_tokens=max_new_tokens, device=device, notify=notify,
+            max_new_tokens=max_new_tokens, device=device, notify=notify, workers=workers,
         )  # fmt: skip
     print_report(report, console)
     if json is not None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from safegen_ros.benchmarks.comparison import Tally
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, Source, TestProblem
 from safegen_ros.benchmarks.subjects import Subject, load_subject, untrained
+from safegen_ros.datasets.builder import in_order
 from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.workers import HERE, Workers
 from safegen_ros.errors import SafegenError
-from safegen_ros.llm.backend import Message, Sampling
+from safegen_ros.llm.backend import Backend, Message, Sampling
 from safegen_ros.pddl.plan import parse_plan
 from safegen_ros.verdict import Category, Verdict
 from safegen_ros.verify.validator import Validator
@@ -34,6 +37,8 @@ _MOST_GROUPS = 100
 """Values of an attribute in a file; more of them hold a problem or two each."""
 
 History = list[tuple[str, Verdict]]
+Ask = Callable[[list[list[Message]], Sampling], list[str]]
+"""Puts conversations to a model; returns its answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +133,16 @@ class Exam:
         form: str = 'pddl',
         attempts: int = 1,
         notify: Notify = silent,
+        workers: Workers = HERE,
+        ask: Ask | None = None,
     ) -> Result:
         """Measures a model in one mode.
 
         Args:
             mode: one of `MODES`; `untrained` draws like `sampled`.
             form: the format that the problems are put in, a key of `FORMATS`.
+            workers: who has the model answer the batches.
+            ask: what they do; by default they ask the model of the subject, in this process.
 
         Raises:
             BackendError: the model cannot answer.
@@ -145,12 +154,16 @@ class Exam:
             asked = self._questions(subject, histories, mode == 'feedback', form)
             # Equal lengths together: less padding, the same answers.
             left = sorted(asked, key=lambda i: len(str(asked[i])))
-            for at in range(0, len(left), self._batch):
-                rows = left[at : at + self._batch]
-                sampling = self._sampling(mode, number, at)
-                answers = subject.backend.generate_batch([asked[i] for i in rows], sampling)
+            places = range(0, len(left), self._batch)
+            batches = [left[at : at + self._batch] for at in places]
+            given = (
+                ([asked[i] for i in rows], self._sampling(mode, number, at))
+                for at, rows in zip(places, batches, strict=True)
+            )
+            answered = in_order(workers, ask or partial(answers_of, subject.backend), given)
+            for rows, answers in zip(batches, answered, strict=True):
                 for i, answer in zip(rows, answers, strict=True):
-                    plan = subject.style.plan_text(answer.text, self.problems[i].problem)
+                    plan = subject.style.plan_text(answer, self.problems[i].problem)
                     histories[i].append((plan, self._validators[i].verify(plan)))
                 done += len(rows)
                 notify(mode, done, total)
@@ -206,6 +219,23 @@ class Exam:
         )
 
 
+def answers_of(backend: Backend, asked: list[list[Message]], sampling: Sampling) -> list[str]:
+    """What a model answers to each conversation."""
+    return [answer.text for answer in backend.generate_batch(asked, sampling)]
+
+
+def loaded_answers(
+    model_dir: str, device: str, asked: list[list[Message]], sampling: Sampling
+) -> list[str]:
+    """The same of a model in a folder, which a process loads once."""
+    return answers_of(_loaded(model_dir, device), asked, sampling)
+
+
+@cache
+def _loaded(model_dir: str, device: str) -> Backend:
+    return load_subject(model_dir, device).backend
+
+
 @dataclass(frozen=True, slots=True)
 class ModelReport:
     """A measurement of one model on one split, with all that is needed to repeat it."""
@@ -259,6 +289,7 @@ def evaluate(
     max_new_tokens: int = MAX_NEW_TOKENS,
     device: str = 'auto',
     notify: Notify = silent,
+    workers: Workers = HERE,
 ) -> ModelReport:
     """Measures a model.
 
@@ -271,6 +302,8 @@ def evaluate(
         max_new_tokens: longest answer [tokens].
         device: `cpu`, `cuda` or `auto`.
         notify: told of the mode, the attempts done and the attempts expected.
+        workers: who answers; each loads the model from the same path. The figures do not depend on
+            them. The network before training is asked in this process.
 
     Raises:
         BackendError: the model cannot be loaded or cannot answer.
@@ -281,6 +314,7 @@ def evaluate(
         raise ValueError(f'unknown mode {unknown[0]!r}: modes are {" ".join(MODES)}')
     subject = load_subject(model_dir, device)
     exam = Exam(problems, seed, batch=batch, max_new_tokens=max_new_tokens)
+    ask = partial(loaded_answers, str(model_dir), device) if workers is not HERE else None
     results = []
     for mode in modes:
         attempts = max_attempts if mode in ('feedback', 'resample') else 1
@@ -288,5 +322,10 @@ def evaluate(
             with untrained(model_dir, seed, device) as fresh:
                 results.append(exam.run(fresh, mode, form=form, notify=notify))
         else:
-            results.append(exam.run(subject, mode, form=form, attempts=attempts, notify=notify))
+            results.append(
+                exam.run(
+                    subject, mode, form=form, attempts=attempts, notify=notify,
+                    workers=workers, ask=ask,
+                )
+            )  # fmt: skip
     return ModelReport(subject, source, seed, form, max_attempts, tuple(results))

@@ -8,8 +8,11 @@ import io
 import json
 import shutil
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -31,7 +34,7 @@ from safegen_ros.benchmarks.comparison import (
     write_comparison,
 )
 from safegen_ros.benchmarks.pddl3 import paper, studies
-from safegen_ros.benchmarks.pddl3.evaluate import MODES, Exam, evaluate
+from safegen_ros.benchmarks.pddl3.evaluate import MODES, Exam, answers_of, evaluate
 from safegen_ros.benchmarks.pddl3.loop_studies import table4
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions, LoopResult, plan_goals
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, TestProblem, load_problems, load_source
@@ -41,6 +44,7 @@ from safegen_ros.benchmarks.subjects import Subject, load_subject
 from safegen_ros.benchmarks.tables import markdown, print_comparison
 from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row
+from safegen_ros.datasets.workers import Workers, local_workers, ray_workers
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.pddl.model import Problem
 from safegen_ros.tasks.pddl3.prompts.styles import History, InstructStyle, Message
@@ -155,6 +159,35 @@ def test_a_real_model_gives_the_same_report_again(tiny: Path, tmp_path: Path) ->
     (tmp_path / 'file').write_text('')
     with pytest.raises(DatasetError, match='cannot be written'):
         report.write(tmp_path / 'file' / 'report.json')
+
+
+def test_the_figures_do_not_depend_on_who_answers() -> None:
+    def script(row: Row, time: int) -> str:
+        return row.plan if time >= (2 if row.domain == 'ferry' else 1) else ''
+
+    alone = Exam(PROBLEMS, 1, batch=5).run(scripted(script), 'feedback', attempts=3)
+    subject = scripted(script)
+    with ThreadPoolExecutor(1) as pool:  # the script counts the calls, so one at a time
+        others = Workers(3, pool.submit)
+        ask = partial(answers_of, subject.backend)
+        shared = Exam(PROBLEMS, 1, batch=5).run(
+            replace(subject, backend=None),  # type: ignore[arg-type]  # must not be asked here
+            'feedback', attempts=3, workers=others, ask=ask,
+        )  # fmt: skip
+    assert replace(shared, seconds=0) == replace(alone, seconds=0)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize('where', ['processes', 'ray'])
+def test_processes_and_a_cluster_give_the_same_report(tiny: Path, where: str) -> None:
+    if where == 'ray':
+        pytest.importorskip('ray')
+    problems = load_problems(BENCH, most=2)
+    given: dict[str, Any] = {'modes': ['sampled', 'untrained'], 'batch': 3, 'max_new_tokens': 12}
+    alone = evaluate(tiny, problems, 3, **given)
+    with local_workers(2) if where == 'processes' else ray_workers('local') as workers:
+        shared = evaluate(tiny, problems, 3, workers=workers, **given)
+    assert shared.as_dict() == alone.as_dict()
 
 
 def test_a_folder_without_a_model(tmp_path: Path, tiny: Path) -> None:
