@@ -61,7 +61,7 @@ def join(adapters: Path, ranks: int, then: Path | None, out: Path) -> None:
         then: adapters that were trained on the model that these ranks make; None for none.
 
     Raises:
-        SystemExit: both have not the same scale.
+        SystemExit: the scales or the adapted layers differ.
     """
     settings = json.loads((adapters / ADAPTERS).read_text(encoding='utf-8'))
     scale, ranks = settings['lora_alpha'] / settings['r'], ranks or settings['r']
@@ -74,6 +74,8 @@ def join(adapters: Path, ranks: int, then: Path | None, out: Path) -> None:
         if added['lora_alpha'] / added['r'] != scale:
             raise SystemExit(f'{then}: lora_alpha / r is not {scale}, as in {adapters}')
         more = load_file(then / ADAPTER_WEIGHTS)
+        if more.keys() != weights.keys():
+            raise SystemExit(f'{then}: adapts other layers than {adapters}')
         weights = {n: torch.cat([w, more[n]], _rank_dimension(n)) for n, w in weights.items()}
         ranks += added['r']
     out.mkdir(parents=True)

@@ -167,7 +167,7 @@ def lessons(
     ] = 'plans',
     written: Annotated[
         list[Path] | None,
-        typer.Option(help='requests with their meaning, JSON lines, for half of the groups'),
+        typer.Option(help='requests with their meaning, JSON lines, for most groups'),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
     jobs: Jobs = None,

@@ -95,7 +95,7 @@ def model(
     batch: Batch = _BATCH,
     max_new_tokens: Tokens = _TOKENS,
     device: Device = 'auto',
-    jobs: Annotated[int, typer.Option(min=1, help='processes, each with a model of its own')] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help='processes, each of which loads the model')] = 1,
     ray: Ray = '',
     json: Annotated[Path | None, typer.Option(help='also write the figures to this file')] = None,
 ) -> None:
@@ -113,7 +113,7 @@ def model(
     if server and 'untrained' in chosen:
         raise typer.BadParameter('a server has no untrained network: name another --mode')
     if server and (jobs > 1 or ray):
-        raise typer.BadParameter('a server answers by itself: leave --jobs and --ray out')
+        raise typer.BadParameter('a server has its own batches: leave --jobs and --ray out')
     name, data = named_model(model), data_path(data)
     source = load_source(data, split)
     with working(jobs, ray) as (workers, notify, console):

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from safegen_ros.datasets.files import DatasetError
+from safegen_ros.errors import SafegenError
 from safegen_ros.paths import install
 
 Submit = Callable[..., 'Future[Any]']
@@ -72,9 +73,8 @@ def local_workers(jobs: int | None = None) -> Iterator[Workers]:
         yield Workers(count, pool.submit)
     except BrokenProcessPool as error:
         raise DatasetError(
-            'a process that made problems was ended from outside, perhaps for lack of memory: '
-            'run the same command again, with fewer --jobs if it does not help; what is done is '
-            'kept'
+            'one of the processes was ended from outside, perhaps for lack of memory: run the same '
+            'command again, with fewer --jobs if it does not help'
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
@@ -119,7 +119,7 @@ def ray_workers(address: str) -> Iterator[Workers]:
         yield Workers(count, lambda function, *given: task.remote(function, *given).future())
     except ray.exceptions.RayError as error:
         cause = getattr(error, 'cause', None)
-        if isinstance(cause, DatasetError):
+        if isinstance(cause, SafegenError):
             raise cause from error
         raise DatasetError(f'Ray at {address!r}: {error}: run the same command again') from error
     finally:

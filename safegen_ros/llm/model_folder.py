@@ -101,15 +101,17 @@ def base_folder(folder: Path) -> Path:
     if not path.is_file():
         return folder
     try:
-        name = Path(json.loads(path.read_text(encoding='utf-8'))['base_model_name_or_path']).name
+        base = Path(json.loads(path.read_text(encoding='utf-8'))['base_model_name_or_path'])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BackendError(f'{path}: names no base: {error!r}: copy the whole folder') from error
     try:
-        return data_path(BASES / name)
+        return data_path(BASES / base.name)
     except DataNotFoundError as error:
+        if (base / REQUIRED_FILES[0]).is_file():  # where it was when they were trained
+            return base
         raise BackendError(
-            f'{folder}: holds adapters of {name}, which is not in {BASES}: run make base, or copy '
-            'that model there'
+            f'{folder}: holds adapters of {base.name}, which is not in {BASES}: run make base, or '
+            'copy that model there'
         ) from error
 
 

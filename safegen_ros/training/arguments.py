@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ CHECKPOINTS = 'checkpoints'
 
 def shared_arguments(config: TrainConfig, out: Path) -> dict[str, Any]:
     """The arguments that SFT and GRPO have in common."""
-    optimizer, budget = config.optimizer, config.budget
+    optimizer, budget, lora = config.optimizer, config.budget, config.model.lora
     gpu = torch.cuda.is_available()
     schedule = {}
     if optimizer.schedule == 'warmup_stable_decay':
@@ -47,7 +48,7 @@ def shared_arguments(config: TrainConfig, out: Path) -> dict[str, Any]:
         'save_total_limit': 2,
         'report_to': 'none',
         'disable_tqdm': True,  # `run` shows its own bar
-        'activation_checkpointing': config.model.lora is not None and gpu,
+        'activation_checkpointing': lora is not None and gpu and not lora.shared_prefix,
         'use_cpu': not gpu,
         'dataloader_pin_memory': gpu,
         'ddp_find_unused_parameters': False,
@@ -105,7 +106,14 @@ def adapted_model(config: TrainConfig, **how: Any) -> PeftModel:
 
     Args:
         how: more arguments of the loader of the base.
+
+    Raises:
+        ConfigError: several processes would train without telling each other.
     """
+    shared = config.model.lora is not None and config.model.lora.shared_prefix
+    if shared and int(os.environ.get('WORLD_SIZE', '1')) > 1:
+        raise ConfigError('model.lora.shared_prefix is for one process: set it to false')
+    torch.manual_seed(config.seed)
     base = AutoModelForCausalLM.from_pretrained(
         config.model.base, use_safetensors=True, **{**LOCAL, **model_arguments(config), **how}
     )

@@ -297,7 +297,11 @@ def _grpo_rules(config: TrainConfig, grpo: GrpoConfig | None) -> Iterator[tuple[
     lora = config.model.lora
     yield (
         lora is not None and lora.shared_prefix and config.optimizer.batch != grpo.generations,
-        'model.lora.shared_prefix: write the same number as optimizer.batch and grpo.generations',
+        'model.lora.shared_prefix needs optimizer.batch equal to grpo.generations',
+    )
+    yield (
+        lora is not None and lora.shared_prefix and bool(grpo.kl or grpo.vllm),
+        'model.lora.shared_prefix goes with grpo.kl 0 and without grpo.vllm',
     )
     yield not config.budget.steps, 'stage grpo needs budget.steps, by which the curriculum goes'
     yield (

@@ -84,11 +84,19 @@ class SharedPromptTrainer(CurriculumTrainer):
     def _generate_single_turn(
         self, prompt_ids: list[list[int]], images: Any, more: Any, num_generations: int, *_: Any
     ) -> tuple[list[list[int]], None]:
-        model, prompts = self._base(self.model), [*map(torch.tensor, prompt_ids)]
+        device = self.accelerator.device
+        model, prompts = (
+            self._base(self.model),
+            [torch.tensor(e, device=device) for e in prompt_ids],
+        )
         ids = pad(prompts, self._tokenizer.pad_token_id, padding_side='left')
         mask = pad([torch.ones_like(each) for each in prompts], 0, padding_side='left')
         adapted = self.accelerator.unwrap_model(self.model)
-        adapted.merge_adapter()  # or each token would be multiplied by them, too
+        # Merged, or each token would be multiplied by the adapters, too. Subtracting them again
+        # would leave rounding errors in the base.
+        frozen = [each for each in adapted.parameters() if not each.requires_grad]
+        before = [each.clone() for each in frozen]
+        adapted.merge_adapter()
         try:
             with torch.no_grad():
                 found = model.generate(
@@ -101,7 +109,9 @@ class SharedPromptTrainer(CurriculumTrainer):
                 )
         finally:
             adapted.unmerge_adapter()
-        ends = torch.tensor(self.eos_token_ids)
+            for each, kept in zip(frozen, before, strict=True):
+                each.data.copy_(kept)
+        ends = torch.tensor(self.eos_token_ids, device=device)
         answers = found[:, ids.shape[1] :]
         # Up to the first token that ends an answer, with it.
         ended = torch.isin(answers, ends).long()
@@ -160,8 +170,9 @@ def by_prompt(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def grpo_trainer(config: TrainConfig, world: TrainingWorld, out: Path) -> GRPOTrainer:
     """The trainer of a recipe of stage `grpo`.
 
-    The base is given as a path: TRL loads the model that the divergence is measured from by the
-    name of the base, and one that was handed over in memory would be measured from something else.
+    Without a shared prefix the base is given as a path: TRL loads the model that the divergence is
+    measured from by the name of the base, and one that was handed over in memory would be measured
+    from something else.
 
     Completions that meet `max_completion` count like all others (`mask_truncated_completions` is
     off): they are judged as far as they go, as in serving, and a model that never ends its plan

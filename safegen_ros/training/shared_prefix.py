@@ -39,13 +39,12 @@ _OTHER_KINDS = ('sliding_window', 'softcap', 's_aux')
 
 
 class Parts(NamedTuple):
-    """Keys or values of groups of rows, as many in each, of which those of a group begin alike.
+    """Keys or values of groups of rows, equally large. The rows of a group begin alike.
 
     Attributes:
-        shared: of the tokens that the rows of a group have in common, shape (G, K, S, D), padded on
-            the left.
-        outside: what is added to their scores, shape (G, 1, 1, S): minus infinity where padded.
-        own: of those behind them, shape (B, K, N, D).
+        shared: of the common tokens of each group, shape (G, K, S, D), padded on the left.
+        outside: a mask for their scores, shape (G, 1, 1, S): minus infinity where padded, else 0.
+        own: of the tokens that follow in each row, shape (B, K, N, D).
     """
 
     shared: Tensor

@@ -66,6 +66,18 @@ def test_adapters_become_one_folder_that_answers_alike(adapters: Path, tmp_path:
     assert both.generate(MESSAGES, GREEDY).text == one.generate(MESSAGES, GREEDY).text
 
 
+def test_adapters_find_the_base_that_they_were_trained_on(
+    adapters: Path, word_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr('safegen_ros.llm.model_folder.BASES', tmp_path)
+    assert base_folder(adapters) == word_folder
+    settings = adapters / 'adapter_config.json'
+    values = {**json.loads(settings.read_text()), 'base_model_name_or_path': 'gone/away'}
+    settings.write_text(json.dumps(values))
+    with pytest.raises(BackendError, match=r'adapters of away, .* run make base'):
+        base_folder(adapters)
+
+
 def test_ranks_of_a_second_training_come_behind_the_first_and_off_again(
     adapters: Path, tmp_path: Path
 ) -> None:
@@ -77,6 +89,10 @@ def test_ranks_of_a_second_training_come_behind_the_first_and_off_again(
         load_model(each, {}).state_dict()
         for each in (base_folder(adapters), tmp_path / 'first', adapters, tmp_path / 'twice')
     )
+    settings = tmp_path / 'first/adapter_config.json'
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), 'lora_alpha': 1}))
+    with pytest.raises(SystemExit, match='lora_alpha / r'):
+        script['join'](adapters, 0, tmp_path / 'first', tmp_path / 'other')
     changed = 0
     for name, weight in base.items():
         torch.testing.assert_close(first[name], once[name], rtol=0, atol=0)

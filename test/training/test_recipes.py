@@ -30,7 +30,6 @@ from tokenizers.pre_tokenizers import ByteLevel
 from tokenizers.trainers import BpeTrainer
 from torch.nn import functional
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwen2Config
-from yaml import safe_load
 
 from safegen_ros.datasets.pddl3.lessons import lesson_group, write_lessons
 from safegen_ros.datasets.pddl3.rows import read_rows, row_problem
@@ -40,6 +39,7 @@ from safegen_ros.llm.backend import Sampling
 from safegen_ros.llm.model_folder import merge_adapters
 from safegen_ros.llm.transformers_backend import TransformersBackend
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, load_style
+from safegen_ros.training.arguments import adapted_model
 from safegen_ros.training.config import ConfigError, load_config
 from safegen_ros.training.encoding import IGNORE, padded
 from safegen_ros.training.grpo import SharedPromptTrainer, by_prompt, grpo_trainer
@@ -446,11 +446,67 @@ def test_adapters_merge_as_peft_merges_them(tmp_path: Path) -> None:
 def test_the_divergence_from_adapters_that_go_on_is_refused(tmp_path: Path) -> None:
     recipe = write_recipe(
         tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), grpo__kl=0.01,
-        model__lora__start='models/safegen-smollm2',
+        model__lora__start='models/safegen-smollm2', model__lora__shared_prefix=False,
     )  # fmt: skip
     config = load_config(recipe)
     with pytest.raises(ConfigError, match=r'grpo\.kl'):
         grpo_trainer(config, world_of(config), tmp_path)
+
+
+def letters(task: object, completion: str) -> float:
+    """A reward that differs even between answers of a random network."""
+    return sum(each.isalpha() for each in completion) / 99
+
+
+def test_reinforcement_with_prompts_that_are_read_once(tmp_path: Path) -> None:
+    """Two groups a step, and the same model from a run that was broken off."""
+    base = chat_model(tmp_path / 'base', 'llama-3.1-8b')
+    said = ('put b1 on b2', 'clear b3', 'hold b1', 'put b4 on the table, then b2')
+    lines = [{'prompt': [{'role': 'user', 'content': text}], 'completion': ''} for text in said]
+    (tmp_path / 'train.jsonl').write_text('\n'.join(map(json.dumps, lines)))
+    recipe = write_recipe(
+        tmp_path / 'r.yaml', shipped('smollm2-grpo'), model__base=str(base), data__world='text',
+        data__folder=str(tmp_path), data__reward=f'{__name__}:letters', optimizer__batch=3,
+        optimizer__warmup=0, optimizer__accumulate=2, grpo__generations=3,
+        grpo__max_completion=12, budget__steps=2, budget__save_steps=1,
+    )  # fmt: skip
+    model = train(recipe, tmp_path / 'run', stage='grpo')
+    told = [line for line in reports(tmp_path / 'run') if 'reward' in line]
+    assert [line['step'] for line in told] == [1, 2]
+    assert all(1 <= line['completions/mean_length'] <= 12 for line in told)
+    found = (model / 'adapter_model.safetensors').read_bytes()
+    shutil.rmtree(model)
+    shutil.rmtree(tmp_path / 'run/checkpoints/checkpoint-2')
+    model = train(recipe, tmp_path / 'run', resume=True)
+    assert (model / 'adapter_model.safetensors').read_bytes() == found
+    added = AutoModelForCausalLM.from_pretrained(base)
+    before = {name: weight.clone() for name, weight in added.state_dict().items()}
+    merge_adapters(added, model)
+    assert any(not torch.equal(weight, before[n]) for n, weight in added.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        ({'grpo__kl': 0.01}, r'grpo\.kl 0'),
+        ({'grpo__vllm': True}, r'without grpo\.vllm'),
+        ({'grpo__generations': 8}, r'equal to grpo\.generations'),
+    ],
+)
+def test_what_a_shared_prompt_cannot_have_is_refused(
+    change: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        load_config(write_recipe(tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), **change))
+
+
+def test_processes_that_would_not_tell_each_other_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv('WORLD_SIZE', '2')
+    recipe = write_recipe(tmp_path / 'r.yaml', shipped('smollm2-grpo'), model__base=str(tmp_path))
+    with pytest.raises(ConfigError, match='one process'):
+        adapted_model(load_config(recipe))
 
 
 @pytest.mark.nightly
@@ -462,9 +518,8 @@ def test_two_steps_of_the_real_base(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(ROOT)
     with local_workers(1) as workers:
         write_lessons(tmp_path / 'lessons', lesson_group, 5, 2, 1, workers, lambda *_: None)
-    shipped = safe_load((ROOT / 'config/train/smollm2-sft.yaml').read_text(encoding='utf-8'))
     recipe = write_recipe(
-        tmp_path / 'recipe.yaml', shipped, data__folder=str(tmp_path / 'lessons'),
+        tmp_path / 'recipe.yaml', shipped('smollm2-sft'), data__folder=str(tmp_path / 'lessons'),
         data__validation=2, optimizer__batch=2, budget__steps=2, budget__save_steps=2,
     )  # fmt: skip
     model = train(recipe, tmp_path / 'run', stage='sft')

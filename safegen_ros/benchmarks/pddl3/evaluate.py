@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,8 @@ _MOST_GROUPS = 100
 """Values of an attribute in a file; more of them hold a problem or two each."""
 
 History = list[tuple[str, Verdict]]
-Ask = Callable[[list[list[Message]], Sampling], list[str]]
-"""Puts conversations to a model; returns its answers."""
+Answering = Callable[[Iterable[tuple[list[list[Message]], Sampling]]], Iterable[list[str]]]
+"""The answers of a model to each batch of conversations, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +134,14 @@ class Exam:
         form: str = 'pddl',
         attempts: int = 1,
         notify: Notify = silent,
-        workers: Workers = HERE,
-        ask: Ask | None = None,
+        answering: Answering | None = None,
     ) -> Result:
         """Measures a model in one mode.
 
         Args:
             mode: one of `MODES`; `untrained` draws like `sampled`.
             form: the format that the problems are put in, a key of `FORMATS`.
-            workers: who has the model answer the batches.
-            ask: what they do; by default they ask the model of the subject, in this process.
+            answering: what has the model answer; by default this process asks that of the subject.
 
         Raises:
             BackendError: the model cannot answer.
@@ -160,8 +159,8 @@ class Exam:
                 ([asked[i] for i in rows], self._sampling(mode, number, at))
                 for at, rows in zip(places, batches, strict=True)
             )
-            answered = in_order(workers, ask or partial(answers_of, subject.backend), given)
-            for rows, answers in zip(batches, answered, strict=True):
+            answers_in_order = answering or partial(starmap, partial(answers_of, subject.backend))
+            for rows, answers in zip(batches, answers_in_order(given), strict=True):
                 for i, answer in zip(rows, answers, strict=True):
                     plan = subject.style.plan_text(answer, self.problems[i].problem)
                     histories[i].append((plan, self._validators[i].verify(plan)))
@@ -227,12 +226,15 @@ def answers_of(backend: Backend, asked: list[list[Message]], sampling: Sampling)
 def loaded_answers(
     model_dir: str, device: str, asked: list[list[Message]], sampling: Sampling
 ) -> list[str]:
-    """The same of a model in a folder, which a process loads once."""
+    """What the model in a folder answers; a process loads it once, for one core."""
     return answers_of(_loaded(model_dir, device), asked, sampling)
 
 
 @cache
 def _loaded(model_dir: str, device: str) -> Backend:
+    import torch
+
+    torch.set_num_threads(1)
     return load_subject(model_dir, device).backend
 
 
@@ -314,7 +316,8 @@ def evaluate(
         raise ValueError(f'unknown mode {unknown[0]!r}: modes are {" ".join(MODES)}')
     subject = load_subject(model_dir, device)
     exam = Exam(problems, seed, batch=batch, max_new_tokens=max_new_tokens)
-    ask = partial(loaded_answers, str(model_dir), device) if workers is not HERE else None
+    asked = partial(in_order, workers, partial(loaded_answers, str(model_dir), device))
+    answering = None if workers is HERE else asked
     results = []
     for mode in modes:
         attempts = max_attempts if mode in ('feedback', 'resample') else 1
@@ -325,7 +328,7 @@ def evaluate(
             results.append(
                 exam.run(
                     subject, mode, form=form, attempts=attempts, notify=notify,
-                    workers=workers, ask=ask,
+                    answering=answering,
                 )
             )  # fmt: skip
     return ModelReport(subject, source, seed, form, max_attempts, tuple(results))

@@ -112,8 +112,8 @@ def as_asked(
     """What a model is asked, and the rules that it has to write: those that no grammar reads.
 
     Args:
-        told: whether the text must have a word of all that is meant; a person who writes may know
-            a place by what is there.
+        told: whether the text must name all that is meant, and nothing else of a meant object. A
+            person may know a place by what is there, and mention where a thing was.
 
     Raises:
         SafegenError: a grammar reads another rule, the text says otherwise, or there is no plan.

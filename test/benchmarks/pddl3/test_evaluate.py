@@ -42,6 +42,7 @@ from safegen_ros.benchmarks.pddl3.study import StudyOptions
 from safegen_ros.benchmarks.plots import draw_comparison
 from safegen_ros.benchmarks.subjects import Subject, load_subject
 from safegen_ros.benchmarks.tables import markdown, print_comparison
+from safegen_ros.datasets.builder import in_order
 from safegen_ros.datasets.files import DatasetError
 from safegen_ros.datasets.pddl3.rows import Row
 from safegen_ros.datasets.workers import Workers, local_workers, ray_workers
@@ -168,11 +169,12 @@ def test_the_figures_do_not_depend_on_who_answers() -> None:
     alone = Exam(PROBLEMS, 1, batch=5).run(scripted(script), 'feedback', attempts=3)
     subject = scripted(script)
     with ThreadPoolExecutor(1) as pool:  # the script counts the calls, so one at a time
-        others = Workers(3, pool.submit)
-        ask = partial(answers_of, subject.backend)
         shared = Exam(PROBLEMS, 1, batch=5).run(
             replace(subject, backend=None),  # type: ignore[arg-type]  # must not be asked here
-            'feedback', attempts=3, workers=others, ask=ask,
+            'feedback', attempts=3,
+            answering=partial(
+                in_order, Workers(3, pool.submit), partial(answers_of, subject.backend)
+            ),
         )  # fmt: skip
     assert replace(shared, seconds=0) == replace(alone, seconds=0)
 

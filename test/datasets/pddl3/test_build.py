@@ -172,7 +172,7 @@ def test_without_ray_the_cure_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_worker_that_is_killed_is_an_error_with_a_cure() -> None:
     with (
-        pytest.raises(DatasetError, match=r'was ended from outside, .* what is done is kept'),
+        pytest.raises(DatasetError, match=r'was ended from outside, .* same command again'),
         local_workers(2) as workers,
     ):
         workers.submit(os.kill, workers.submit(os.getpid).result(), signal.SIGKILL).result()

@@ -105,12 +105,12 @@ def test_a_meaning_that_is_not_said_is_no_lesson(
         as_asked(blocks().start, said, [*map(atom_text, goal)], rules)
 
 
-def test_most_groups_are_of_requests_that_were_written() -> None:
+def test_some_groups_are_of_requests_that_were_written_and_others_are_drawn() -> None:
     written = tuple(written_requests(DATA / 'engineer.jsonl'))
     groups = [request_group(written, 3, number, 30) for number in range(12)]
     texts = [[_request(line) for line in lines] for lines in groups]
     own = [n for n, each in enumerate(texts) if {*each} & {asked.text for asked in written}]
-    assert 3 < len(own) < 12
+    assert 1 <= len(own) < 12
     for number in own:
         assert len(texts[number]) <= sum(each.world == 'blocks' for each in written) * 2
 
