@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from safegen_ros.datasets.pddl3.rows import Row, row_problem
 from safegen_ros.pddl.bits import AtomTable
@@ -177,15 +177,13 @@ def instruction_pairs(
     failed = failed_attempt(problem, plan, unsafe, row.id) if repair_share else None
     share = 0.0 if failed is None else repair_share
     answer = style.answer(plan, problem)
-    found = []
-    for form, weight in formats.items():
-        if share < 1:
-            prompt = style.messages(problem, [], form)
-            found.append(TrainingPair(prompt, answer, row.domain, weight * (1 - share)))
-        if failed is not None:
-            prompt = style.messages(problem, [failed], form)
-            found.append(TrainingPair(prompt, answer, row.domain, weight * share))
-    return found
+    histories: Any = (([], 1 - share), ([failed] if failed else [], share))
+    return [
+        TrainingPair(style.messages(problem, history, form), answer, row.domain, weight * part)
+        for form, weight in formats.items()
+        for history, part in histories
+        if part > 0
+    ]
 
 
 def for_all_rows(function: Callable[[Row], Result], rows: Sequence[Row]) -> list[Result]:

@@ -38,7 +38,7 @@ from safegen_ros.training.world import TrainingWorld
 _OTHER_KINDS = ('sliding_window', 'softcap', 's_aux')
 
 
-class Parts(NamedTuple):
+class KeyParts(NamedTuple):
     """Keys or values of groups of rows, equally large. The rows of a group begin alike.
 
     Attributes:
@@ -58,9 +58,9 @@ class SharedLayer(PreallocatedLayer):
     Only `causal_attention` can read what `update` returns.
 
     Args:
-        keys: see `Parts.shared`.
+        keys: see `KeyParts.shared`.
         values: likewise.
-        outside: see `Parts`.
+        outside: see `KeyParts`.
     """
 
     def __init__(self, keys: Tensor, values: Tensor, outside: Tensor) -> None:
@@ -69,7 +69,7 @@ class SharedLayer(PreallocatedLayer):
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
-    ) -> tuple[Parts, Parts]:
+    ) -> tuple[KeyParts, KeyParts]:
         """Adds tokens; returns the keys and values of all."""
         if self.is_initialized:
             super().update(key_states, value_states)
@@ -77,7 +77,7 @@ class SharedLayer(PreallocatedLayer):
             self.lazy_initialization(key_states, value_states)
             self.keys, self.values = key_states, value_states
         keys, values, outside = self._shared
-        return Parts(keys, outside, self.keys), Parts(values, outside, self.values)
+        return KeyParts(keys, outside, self.keys), KeyParts(values, outside, self.values)
 
     def get_seq_length(self) -> int:
         """Tokens of a row, with the padding."""
@@ -121,8 +121,8 @@ def shared_cache(model: Any, starts: Sequence[Tensor]) -> DynamicCache:
 def causal_attention(
     module: Any,
     query: Tensor,
-    key: Tensor | Parts,
-    value: Tensor | Parts,
+    key: Tensor | KeyParts,
+    value: Tensor | KeyParts,
     attention_mask: None,
     scaling: float,
     **kinds: Any,
@@ -146,14 +146,14 @@ def causal_attention(
     if others:
         raise SafegenError(f'model.lora.shared_prefix: not for a model with {", ".join(others)}')
     batch, heads, rows, width = query.shape
-    keys, values = (each.own if isinstance(each, Parts) else each for each in (key, value))
+    keys, values = (each.own if isinstance(each, KeyParts) else each for each in (key, value))
     groups, columns = keys.shape[1:3]
     later = torch.full((rows, columns), -torch.inf, dtype=query.dtype, device=query.device)
     queries = (query * scaling).reshape(batch, groups, heads // groups * rows, width)
     scores = (queries @ keys.mT).view(batch, groups, -1, rows, columns)
     scores = scores + later.triu(columns - rows + 1)
     scores = scores.view(batch, groups, -1, columns)
-    if not isinstance(key, Parts) or not isinstance(value, Parts):
+    if not isinstance(key, KeyParts) or not isinstance(value, KeyParts):
         found = scores.softmax(-1) @ values
     else:
         before = key.shared.shape[2]
