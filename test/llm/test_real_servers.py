@@ -27,6 +27,7 @@ from safegen_ros.llm.openai_backend import OpenAIBackend
 
 ROOT = Path(__file__).parents[2]
 BASE = ROOT / 'models/base/SmolLM2-135M-Instruct'
+ADAPTERS = ROOT / 'models/safegen-smollm2'
 VLLM, LLAMA = ROOT / '.cache/vllm/bin/vllm', ROOT / '.cache/llama.cpp'
 MADE = {'vllm': VLLM, 'llama.cpp': LLAMA / 'llama-server'}
 HOW = {'vllm': 'make vllm', 'llama.cpp': 'make llamacpp'}
@@ -57,35 +58,20 @@ def need(kind: str) -> None:
         pytest.skip(not_here)
 
 
-@pytest.fixture(scope='module')
-def adapters(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Random adapters of the base."""
-    import torch
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM
-
-    torch.manual_seed(1)
-    base = AutoModelForCausalLM.from_pretrained(BASE, dtype=torch.bfloat16)
-    config = LoraConfig(r=8, target_modules='all-linear', init_lora_weights=False)
-    folder = tmp_path_factory.mktemp('adapters')
-    get_peft_model(base, config).save_pretrained(folder)
-    return folder
-
-
-def vllm_command(adapters: Path, port: int) -> list[str]:
+def vllm_command(folder: Path, port: int) -> list[str]:
     return [
         str(VLLM), 'serve', str(BASE), '--served-model-name', 'base', '--dtype', 'bfloat16',
         '--enforce-eager', '--max-model-len', '2048', '--port', str(port),
-        '--host', '127.0.0.1', '--enable-lora', '--max-lora-rank', '8',
-        '--lora-modules', f'mine={adapters}',
+        '--host', '127.0.0.1', '--enable-lora', '--max-lora-rank', '64',
+        '--lora-modules', f'mine={ADAPTERS}',
     ]  # fmt: skip
 
 
-def llama_command(adapters: Path, port: int) -> list[str]:
-    base, mine = adapters / 'base.gguf', adapters / 'mine.gguf'
+def llama_command(folder: Path, port: int) -> list[str]:
+    base, mine = folder / 'base.gguf', folder / 'mine.gguf'
     for script, out, model in (
         ('convert_hf_to_gguf.py', base, [BASE]),
-        ('convert_lora_to_gguf.py', mine, ['--base', BASE, adapters]),
+        ('convert_lora_to_gguf.py', mine, ['--base', BASE, ADAPTERS]),
     ):
         python = [sys.executable, LLAMA / script, '--outtype', 'f16', '--outfile', out]
         subprocess.run([*python, *model], check=True)
@@ -97,14 +83,15 @@ def llama_command(adapters: Path, port: int) -> list[str]:
 
 
 @pytest.fixture(scope='module')
-def address(kind: str, adapters: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server that has the base and the adapters."""
+def address(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that has the base and the adapters that we ship."""
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp('server') / 'log'
+    folder = tmp_path_factory.mktemp('server')
+    log = folder / 'log'
     environment = {**os.environ, **LIMITS}
-    command = {'vllm': vllm_command, 'llama.cpp': llama_command}[kind](adapters, port)
+    command = {'vllm': vllm_command, 'llama.cpp': llama_command}[kind](folder, port)
     with log.open('w') as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
     url = f'http://127.0.0.1:{port}'
