@@ -58,7 +58,7 @@ def need(kind: str) -> None:
         pytest.skip(not_here)
 
 
-def vllm_command(folder: Path, port: int) -> list[str]:
+def vllm_command(port: int) -> list[str]:
     return [
         str(VLLM), 'serve', str(BASE), '--served-model-name', 'base', '--dtype', 'bfloat16',
         '--enforce-eager', '--max-model-len', '2048', '--port', str(port),
@@ -91,7 +91,7 @@ def address(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
     folder = tmp_path_factory.mktemp('server')
     log = folder / 'log'
     environment = {**os.environ, **LIMITS}
-    command = {'vllm': vllm_command, 'llama.cpp': llama_command}[kind](folder, port)
+    command = vllm_command(port) if kind == 'vllm' else llama_command(folder, port)
     with log.open('w') as out:
         server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
     url = f'http://127.0.0.1:{port}'
