@@ -29,6 +29,13 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def sign_test(gained: int, lost: int) -> float:
+    """Probability that so many fair coins fall at least as unevenly: McNemar's exact test."""
+    coins = gained + lost
+    tail = sum(math.comb(coins, n) for n in range(min(gained, lost) + 1))
+    return min(1.0, 2 * tail / (1 << coins))
+
+
 def nearest_rank(values: Sequence[float], share: float) -> float:
     """The smallest value that at least a share of all, in (0, 1], do not exceed."""
     return sorted(values)[math.ceil(share * len(values)) - 1]

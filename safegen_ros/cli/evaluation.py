@@ -98,11 +98,20 @@ def model(
     jobs: Annotated[int, typer.Option(min=1, help='processes, each of which loads the model')] = 1,
     ray: Ray = '',
     json: Annotated[Path | None, typer.Option(help='also write the figures to this file')] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help='what --json wrote of another model: compare problem by problem',
+        ),
+    ] = None,
 ) -> None:
     """Measure one model on one split and format, single shot, with retries, and untrained."""
     from safegen_ros.benchmarks.pddl3.evaluate import MODES, evaluate
     from safegen_ros.benchmarks.pddl3.problems import load_problems, load_source
     from safegen_ros.benchmarks.tables import print_report
+    from safegen_ros.datasets.files import DatasetError, read_json
     from safegen_ros.tasks.pddl3.formats import FORMATS
 
     server = is_server(full_name(model))
@@ -116,6 +125,7 @@ def model(
         raise typer.BadParameter('a server has its own batches: leave --jobs and --ray out')
     name, data = named_model(model), data_path(data)
     source = load_source(data, split)
+    other = against and read_json(against, DatasetError, 'name another', 'name another')
     with working(jobs, ray) as (workers, notify, console):
         report = evaluate(
             name, load_problems(data, split, domain or (), problems), seed,
@@ -125,6 +135,8 @@ def model(
     print_report(report, console)
     if json is not None:
         report.write(json)
+    for line in report.against(against, other) if against else ():
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 @dataclass(frozen=True)

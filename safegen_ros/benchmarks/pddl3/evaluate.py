@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import starmap
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from safegen_ros import __version__
-from safegen_ros.benchmarks.comparison import Tally
+from safegen_ros.benchmarks.comparison import Tally, sign_test
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, Source, TestProblem
 from safegen_ros.benchmarks.subjects import Subject, load_subject, untrained
 from safegen_ros.datasets.builder import in_order
-from safegen_ros.datasets.files import write_atomically
+from safegen_ros.datasets.files import DatasetError, write_atomically
 from safegen_ros.datasets.workers import HERE, Workers
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Message, Sampling
@@ -89,6 +89,7 @@ class Result:
             'total': self.tally().as_dict(),
             'total_as_in_the_paper': self.paper_tally().as_dict(),
             'steps_over_optimal': round(self.steps_over_optimal, 3),
+            'solved': [place for place, verdict in enumerate(self.verdicts) if verdict.ok],
             **{
                 f'by_{name}': {value: tally.as_dict() for value, tally in found.items()}
                 for name, found in groups.items()
@@ -268,6 +269,36 @@ class ModelReport:
             ],
         }
 
+    def against(self, path: Path, found: Any) -> Iterator[str]:
+        """Says for each mode which problems a model solved and the other did not.
+
+        Args:
+            path: what `write` wrote for the other model.
+            found: what it holds.
+
+        Raises:
+            DatasetError: it is not that, or of other problems.
+        """
+        own = self.as_dict()
+        for result in own['results']:
+            try:
+                [other] = (each for each in found['results'] if each['mode'] == result['mode'])
+                gained = len({*result['solved']} - {*other['solved']})
+                lost = len({*other['solved']} - {*result['solved']})
+                name = found['model']['name']
+                alike = _posed(found, other) == _posed(own, result)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                alike = False
+            if not alike:
+                raise DatasetError(
+                    f'{path}: has no mode {result["mode"]} of these problems: measure that model '
+                    'with the same --data, --split, --domain, --problems, --format and --mode'
+                )
+            yield (
+                f'{result["mode"]}: solves {gained} problems that {name} in {path} does not, and '
+                f'{lost} the other way round (p = {sign_test(gained, lost):.3f})'
+            )
+
     def write(self, path: str | Path) -> None:
         """Writes the report as JSON.
 
@@ -276,6 +307,11 @@ class ModelReport:
         """
         text = json.dumps(self.as_dict(), indent=1) + '\n'
         write_atomically(Path(path), text.encode())
+
+
+def _posed(report: Mapping[str, Any], result: Mapping[str, Any]) -> list[Any]:
+    counts = {name: tally['trials'] for name, tally in result['by_domain'].items()}
+    return [counts, *(report[name] for name in ('data', 'format', 'max_attempts'))]
 
 
 def evaluate(

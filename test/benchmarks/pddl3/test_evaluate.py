@@ -31,10 +31,11 @@ from support.scripted_model import (
 from safegen_ros.benchmarks.comparison import (
     ComparisonTable,
     Figures,
+    sign_test,
     write_comparison,
 )
 from safegen_ros.benchmarks.pddl3 import paper, studies
-from safegen_ros.benchmarks.pddl3.evaluate import MODES, Exam, answers_of, evaluate
+from safegen_ros.benchmarks.pddl3.evaluate import MODES, Exam, ModelReport, answers_of, evaluate
 from safegen_ros.benchmarks.pddl3.loop_studies import table4
 from safegen_ros.benchmarks.pddl3.loops import MORE, LoopOptions, LoopResult, plan_goals
 from safegen_ros.benchmarks.pddl3.problems import GROUPS, TestProblem, load_problems, load_source
@@ -160,6 +161,35 @@ def test_a_real_model_gives_the_same_report_again(tiny: Path, tmp_path: Path) ->
     (tmp_path / 'file').write_text('')
     with pytest.raises(DatasetError, match='cannot be written'):
         report.write(tmp_path / 'file' / 'report.json')
+
+
+def test_two_models_are_compared_problem_by_problem(tmp_path: Path) -> None:
+    """Fair coins: 9 and 3 of 12 are as uneven as 14.6 % of such throws; 598 of 4096."""
+    assert sign_test(9, 3) == pytest.approx(598 / 4096)
+    assert sign_test(0, 0) == sign_test(600, 600) == 1
+    source = load_source(BENCH, 'test')
+    reports = []
+    for domains in (['ferry'], ['ferry', 'spanner', 'grippers']):
+        subject = scripted(lambda row, _, to=domains: row.plan if row.domain in to else '')
+        result = Exam(PROBLEMS, 1).run(subject, 'greedy')
+        reports.append(ModelReport(subject, source, 1, 'pddl', 1, (result,)))
+    one, two = reports
+    kept = tmp_path / '[a].json'
+    one.write(kept)
+    found = json.loads(kept.read_text())
+    [told] = two.against(kept, found)
+    assert told.startswith('greedy: solves 6 problems that ')
+    assert told.endswith(' does not, and 0 the other way round (p = 0.031)')
+    fewer = replace(two, results=(Exam(PROBLEMS[:4], 1).run(scripted(right), 'greedy'),))
+    for report in (fewer, replace(two, source=None), replace(two, form='json')):
+        with pytest.raises(DatasetError, match='no mode greedy of these problems'):
+            [*report.against(kept, found)]
+    [result] = found['results']
+    for wrong in ([], {}, {'results': [{'mode': 'greedy', 'solved': [1]}]},
+                  {**found, 'results': [{**result, 'by_domain': []}]},
+                  {**found, 'results': [{**result, 'solved': None}]}):  # fmt: skip
+        with pytest.raises(DatasetError, match='no mode greedy of these problems'):
+            [*two.against(kept, wrong)]
 
 
 def test_the_figures_do_not_depend_on_who_answers() -> None:
