@@ -130,18 +130,6 @@ def planner(
     _finish(report, folder, console)
 
 
-@planetarium.app.command('speed')
-def planetarium_speed(
-    problems: Annotated[int, typer.Option(min=1, help='problems per domain')] = 100,
-    seed: Seed = 0,
-    out: Out = None,
-) -> None:
-    """Time to read and compare two problems of the sizes of Planetarium."""
-    from safegen_ros.benchmarks.speed.worlds import measure_planetarium
-
-    _run(lambda notify: measure_planetarium(problems, seed, notify), out)
-
-
 @boxnet.app.command('speed')
 def boxnet_speed(
     tasks: Annotated[int, typer.Option(min=1, help='tasks per size and number of objects')] = 10,
@@ -150,7 +138,7 @@ def boxnet_speed(
     out: Out = None,
 ) -> None:
     """Time to check a step of 25 robots, and to solve tasks of the sizes of BoxNet2D."""
-    from safegen_ros.benchmarks.speed.worlds import measure_boxnet
+    from safegen_ros.benchmarks.speed.boxnet import measure_boxnet
 
     _run(lambda notify: measure_boxnet(tasks, checks, seed, notify), out)
 

@@ -99,12 +99,7 @@ def model(
     ray: Ray = '',
     json: Annotated[Path | None, typer.Option(help='also write the figures to this file')] = None,
     against: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            dir_okay=False,
-            help='what --json wrote of another model: compare problem by problem',
-        ),
+        Path | None, typer.Option(exists=True, help='--json file of another model, to compare with')
     ] = None,
 ) -> None:
     """Measure one model on one split and format, single shot, with retries, and untrained."""
@@ -125,7 +120,7 @@ def model(
         raise typer.BadParameter('a server has its own batches: leave --jobs and --ray out')
     name, data = named_model(model), data_path(data)
     source = load_source(data, split)
-    other = against and read_json(against, DatasetError, 'name another', 'name another')
+    other = against and read_json(against, DatasetError, 'name another file', 'name another')
     with working(jobs, ray) as (workers, notify, console):
         report = evaluate(
             name, load_problems(data, split, domain or (), problems), seed,

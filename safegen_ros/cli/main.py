@@ -112,7 +112,6 @@ RENAMED = {
     'household evaluate': 'bench household eval',
     'sapo evaluate': 'bench household eval',
     'bench boxnet': 'bench boxnet speed',
-    'bench planetarium': 'bench planetarium speed',
     'boxnet': 'bench boxnet',
     'planetarium': 'bench planetarium',
     'household': 'bench household',

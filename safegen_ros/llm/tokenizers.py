@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tokenizers of the small models, as any `AutoTokenizer` loads them, and their special tokens.
 
-`word_tokenizer` and `blank_tokenizer` have a token for every word. `text_tokenizer` keeps every
-character. A word of its corpus is one token, with the blank before it if there is one; so is each
-digit and each punctuation mark. Other words are spelt by their letters.
+They have a token for every word: `word_tokenizer` of a given list, `blank_tokenizer` of a corpus.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -58,32 +54,20 @@ def blank_tokenizer(texts: Iterable[str], context: int) -> PreTrainedTokenizerFa
 
 
 def _tokenizer(words: Sequence[str], context: int, normalizer: Any) -> PreTrainedTokenizerFast:
-    from tokenizers import Tokenizer
+    from tokenizers import AddedToken, Tokenizer
     from tokenizers.models import WordLevel
     from tokenizers.pre_tokenizers import WhitespaceSplit
+    from transformers import PreTrainedTokenizerFast
 
     model = WordLevel(vocab={word: number for number, word in enumerate(words)}, unk_token=UNK)
     found = Tokenizer(model)
     if normalizer is not None:
         found.normalizer = normalizer
     found.pre_tokenizer = WhitespaceSplit()
-    return marked(found, context, CHAT_TEMPLATE)
-
-
-def marked(tokenizer: Any, context: int, template: str) -> PreTrainedTokenizerFast:
-    """A tokenizer as `AutoTokenizer` loads it, with the marks as special tokens.
-
-    Args:
-        tokenizer: of the library `tokenizers`; its vocabulary has the marks.
-        context: longest sequence of the model, in tokens.
-    """
-    from tokenizers import AddedToken
-    from transformers import PreTrainedTokenizerFast
-
     special = [AddedToken(mark, normalized=False, special=True) for mark in SPECIAL_TOKENS]
-    tokenizer.add_special_tokens(special)
-    found = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
+    found.add_special_tokens(special)
+    loaded = PreTrainedTokenizerFast(
+        tokenizer_object=found,
         bos_token=BOS,
         eos_token=EOS,
         pad_token=PAD,
@@ -92,47 +76,5 @@ def marked(tokenizer: Any, context: int, template: str) -> PreTrainedTokenizerFa
         model_max_length=context,
         clean_up_tokenization_spaces=False,
     )
-    found.chat_template = template
-    return found
-
-
-PIECES = r' ?[^\W\d]+| ?\d| ?[^\w\s]|\s'
-"""What a token is before the corpus is known: a word, a digit, a mark or a lone blank."""
-
-TEXT_TEMPLATE = (
-    '{{ bos_token }}'
-    '{% for message in messages %}'
-    "{% if message['role'] == 'assistant' %}"
-    f"{PLAN}{{{{ message['content'] }}}}{{{{ eos_token }}}}"
-    "{% else %}{{ message['content'] }}{% endif %}"
-    '{% endfor %}'
-    f'{{% if add_generation_prompt %}}{PLAN}{{% endif %}}'
-)
-"""`CHAT_TEMPLATE` without added blanks."""
-
-
-def text_tokenizer(
-    texts: Iterable[str], context: int, most_words: int = 4000
-) -> PreTrainedTokenizerFast:
-    """The tokenizer of a corpus; `decode` gives back the very text.
-
-    Args:
-        context: longest sequence of the model [tokens].
-        most_words: how many words have a token; the rarest are spelt.
-    """
-    from tokenizers import Regex, Tokenizer
-    from tokenizers.decoders import Fuse
-    from tokenizers.models import BPE
-    from tokenizers.pre_tokenizers import Split
-
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(re.findall(PIECES, text))
-    letters = sorted({letter for word in counts for letter in word} | {' '})
-    common = sorted(counts, key=lambda word: (-counts[word], word))[:most_words]
-    words = [*SPECIAL_TOKENS, *letters, *sorted(set(common) - set(letters))]
-    vocabulary = {word: number for number, word in enumerate(words)}
-    found = Tokenizer(BPE(vocabulary, [], unk_token=UNK, ignore_merges=True))
-    found.pre_tokenizer = Split(Regex(PIECES), 'isolated')
-    found.decoder = Fuse()
-    return marked(found, context, TEXT_TEMPLATE)
+    loaded.chat_template = CHAT_TEMPLATE
+    return loaded

@@ -101,8 +101,6 @@ class DataConfig:
     Attributes:
         world: `pddl3` for planning problems; `text` for any pairs of texts, see `text_world`.
         folder: a dataset as `safegen data build` writes it, or of a text world.
-        tokens: of a new network in a text world: `text` keeps every character, `words` has one
-            token for each text between blanks.
         style: in a text world, the entry of `safegen.json` for the form of the prompt.
         reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.
@@ -116,7 +114,6 @@ class DataConfig:
 
     world: Literal['pddl3', 'text'] = 'pddl3'
     folder: str = 'data/safegen-bench'
-    tokens: Literal['text', 'words'] = 'text'
     style: str = 'text'
     reward: str = ''
     formats: dict[str, Positive] = field(default_factory=lambda: {'pddl': 1.0})

@@ -10,7 +10,7 @@ A folder has `train.jsonl` and, for validation, `test.jsonl`; a line is an objec
     bucket      optional: easy, medium or hard, for the curriculum of GRPO
     task        optional: any JSON that the reward function needs to judge a completion
 
-The words of a new network are those of the training rows.
+The tokens of a new network are the words between blanks of the training rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from transformers import PreTrainedTokenizerBase
 from safegen_ros.datasets.files import read_lines
 from safegen_ros.errors import SafegenError
 from safegen_ros.llm.special_tokens import BOS, EOS, PLAN
-from safegen_ros.llm.tokenizers import blank_tokenizer, text_tokenizer
+from safegen_ros.llm.tokenizers import blank_tokenizer
 from safegen_ros.training.config import ConfigError, NetworkConfig, TrainConfig
 from safegen_ros.training.encoding import IGNORE, padded
 from safegen_ros.training.samplers import BUCKETS
@@ -120,9 +120,8 @@ class TextWorld:
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """See `World`; its words are those of the rows to train on."""
         network = self._config.model.network or NetworkConfig()
-        make = blank_tokenizer if self._config.data.tokens == 'words' else text_tokenizer
         texts = (text for row in self._rows for text in (_text(row), row.completion))
-        return make(texts, network.context)
+        return blank_tokenizer(texts, network.context)
 
     def material(self) -> Material:
         """See `World`."""

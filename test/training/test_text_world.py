@@ -44,11 +44,11 @@ def folder(tmp_path: Path) -> Path:
     """Numbers to write backwards."""
     rows = [
         {
-            'prompt': f'turn {n:03}',
-            'completion': f'{n:03}'[::-1],
+            'prompt': 'turn ' + ' '.join(f'{n:03}'),
+            'completion': ' '.join(f'{n:03}')[::-1],
             'group': 'odd' if n % 2 else 'even',
             'bucket': ('easy', 'medium', 'hard')[n % 3],
-            'task': {'right': f'{n:03}'[::-1]},
+            'task': {'right': ' '.join(f'{n:03}')[::-1]},
         }
         for n in range(64)
     ]
@@ -81,7 +81,7 @@ def test_only_completions_are_learned(folder: Path) -> None:
 
 
 def test_rows_that_are_too_long_are_left_out(folder: Path) -> None:
-    row = {'prompt': 'turn ' + '1' * 90, 'completion': '1'}
+    row = {'prompt': 'turn ' + '1 ' * 90, 'completion': '1'}
     with (folder / 'train.jsonl').open('a') as file:
         file.write(json.dumps(row) + '\n')
     assert len(world_of(load_config(recipe(folder, budget__max_length=40))).material().items) == 48
