@@ -39,6 +39,7 @@ from safegen_ros.tasks.planetarium.translator_words import (
     clauses,
     halves,
     spelt_out,
+    unread,
 )
 
 
@@ -195,7 +196,8 @@ class WordTranslation:
 
     Args:
         known: every word that the model knows.
-        strict: whether a request with another word is refused; else it is left out.
+        strict: whether a text is refused that has another word or mark, or names an object in a
+            sentence that says no facts alone; else that word or mark is left out.
         shield: whether answers to clauses are held to the domain, see `TranslatorWords.held`.
     """
 
@@ -227,6 +229,8 @@ class WordTranslation:
             )
         if self._strict:
             _refuse_rules(request.text)
+            for mark in unread(' '.join(told)):
+                raise _not_read(f'does not know {mark!r}')
         lexicon = TranslatorWords.of(request.domain, request.text)
         asked_of = [[lexicon.clause(clause) for clause in clauses(half)] for half in told]
         answers = yield [self._messages(asked) for each in asked_of for asked, _ in each]
@@ -235,6 +239,9 @@ class WordTranslation:
         for place, atoms in enumerate(found):
             before = found[0] if place else ()
             if atoms is None and before is not None:
+                _, named = lexicon.clause(told[place])
+                if named and self._strict:
+                    raise _not_read(f'reads {named[0]} only in sentences that each say one fact')
                 answers = yield [self._messages(lexicon.half(told[place], before))]
                 found[place] = lexicon.read_half(answers[0].split())
         init, goal = found
@@ -243,11 +250,7 @@ class WordTranslation:
     def _messages(self, words: Sequence[str]) -> list[Message]:
         strange = [word for word in words if word not in self._known]
         if strange and self._strict:
-            raise SafegenError(
-                f'the model that translates does not know {strange[0]!r}: say it in other words, '
-                'or start the planner with a chat model for that (its parameter translator)',
-                ErrorCode.TRANSLATION_FAILED,
-            )
+            raise _not_read(f'does not know {strange[0]!r}')
         return [_user(' '.join(word for word in words if word in self._known))]
 
     def _joined(
@@ -258,10 +261,19 @@ class WordTranslation:
     ) -> list[Atom] | None:
         """The atoms of a half; None where a clause of it says none alone."""
         found: list[Atom] | None = []
-        for (_, mentioned), answer in zip(asked, islice(answers, len(asked)), strict=True):
-            atoms = lexicon.read_clause(answer.split(), mentioned, self._shield)
+        for (words, mentioned), answer in zip(asked, islice(answers, len(asked)), strict=True):
+            read = lexicon.read_clause(answer.split(), mentioned, self._shield)
+            atoms = None if 'not' in words else read
             found = None if atoms is None or found is None else [*found, *atoms]
         return found
+
+
+def _not_read(why: str) -> SafegenError:
+    return SafegenError(
+        f'the model that translates {why}: say it in other words, or start the planner with '
+        'models/safegen-requests or a chat model (its parameter translator)',
+        ErrorCode.TRANSLATION_FAILED,
+    )
 
 
 def _refuse_rules(text: str) -> None:

@@ -38,7 +38,7 @@ TO = 'to'
 MOST_OF_A_KIND = 60
 """Most objects of a kind that there are words for."""
 
-_NAME = re.compile(r'([a-z]+)(\d+)')
+_NAME = re.compile(r'([a-z]+)(\d{1,9})')
 _PIECE = re.compile(r'[a-z]+\d+|[a-z]+|\d+|[.;,?]')
 _ENDS = re.compile(r'\s*;\s*')
 _SHORT = (
@@ -114,7 +114,7 @@ class TranslatorWords:
     def read_clause(
         self, words: Sequence[str], mentioned: Sequence[str], shield: bool = True
     ) -> list[Atom] | None:
-        """The atoms that an answer to a clause says; None where it says none.
+        """The atoms that an answer to a clause says; None for none, or where an object is left out.
 
         Args:
             words: the answer.
@@ -124,7 +124,9 @@ class TranslatorWords:
         """
         if shield:
             words = self.held(words, mentioned)
-        return self._read(words, {f'x{n}': name for n, name in enumerate(mentioned, start=1)})
+        found = self._read(words, {f'x{n}': name for n, name in enumerate(mentioned, start=1)})
+        told = {name for atom in found or () for name in atom[1:]}
+        return found if told >= {*mentioned} else None
 
     def held(self, words: Sequence[str], mentioned: Sequence[str]) -> Sequence[str]:
         """An answer of one atom, whose predicate the domain lacks, with the one that is meant.
@@ -313,6 +315,11 @@ def spelt_out(text: str) -> str:
     for short, long in _SHORT:
         text = re.sub(rf'{short}\b', long, text)
     return text
+
+
+def unread(text: str) -> list[str]:
+    """The marks of a text that `_pieces` leaves out."""
+    return re.findall(r'[^a-z0-9\s.,;:?]', spelt_out(text))
 
 
 def halves(text: str) -> tuple[str, str] | None:

@@ -157,12 +157,35 @@ def test_the_shield_finds_the_predicate_that_a_part_of_its_name_means(
     assert lexicon.read_clause(words, mentioned, shield=False) is None
 
 
+def test_an_answer_that_leaves_out_an_object_says_nothing() -> None:
+    lexicon = TranslatorWords.of(DOMAIN, 'b1 b2 b3')
+    assert lexicon.read_clause(['on', 'table', 'x1'], ['b1']) == [('on-table', 'b1')]
+    assert lexicon.read_clause(['on', 'table', 'x1'], ['b1', 'b2']) is None
+    row = lexicon.read_clause(['on', 'table', 'x1', 'to', 'x2'], ['b1', 'b3'])
+    assert row == [('on-table', f'b{n}') for n in (1, 2, 3)]
+
+
+def test_what_says_no_fact_alone_may_name_no_object() -> None:
+    """`b1 is not on b2` was read as (on b1 b2)."""
+    described = 'Given: 2 blocks (b1 and b2). At the start: b1 is on b2. In the end: b1 is on b2.'
+    known = [*TranslatorWords.of(DOMAIN, '')._predicates, 'clause', 'request', 'x1', 'x2', 'is']
+    style = WordTranslation([*known, 'on', 'not'])
+    for goal, answer in (('b1 is not on b2', 'on x1 x2'), ('b1 is on b2', 'whole')):
+        request = Request(described.replace('end: b1 is on b2', f'end: {goal}'), DOMAIN)
+        asking = style.translation(request)
+        next(asking)
+        with pytest.raises(SafegenError, match='reads b1 only in sentences') as caught:
+            asking.send(['on x1 x2', answer])
+        assert caught.value.code is ErrorCode.TRANSLATION_FAILED
+
+
 def test_what_the_model_cannot_be_asked() -> None:
     described = 'Given: 1 block (b1). At the start: b1 is red. In the end: b1 is blue.'
     style = WordTranslation(['clause', 'request', 'x1', 'is'])
     for request, told in (
         (Request(described, DOMAIN), "does not know 'clear'"),
         (Request(described.replace('blue', 'never red'), DOMAIN), 'no rules.*never'),
+        (Request(described.replace('is blue', '\u2260 red'), DOMAIN), "does not know '\u2260'"),
         (Request('put b1 on b2', DOMAIN), '--start'),
         (read_request('put red on green', '', '', WORLD), 'safegen-requests'),
     ):
