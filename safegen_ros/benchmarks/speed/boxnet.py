@@ -93,9 +93,3 @@ def _solves(drawn: Sequence[Task], notify: Notify) -> list[Measurement]:
             statistics.fmean(longer), 'steps',
         ),
     ]  # fmt: skip
-
-
-MOST_MEAN_MS = 5.0
-MOST_LARGE_MS = 100.0
-LARGE = 55
-"""Blocks of the largest problems of the paper."""

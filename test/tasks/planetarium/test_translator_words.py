@@ -168,8 +168,8 @@ def test_an_answer_that_leaves_out_an_object_says_nothing() -> None:
 def test_what_says_no_fact_alone_may_name_no_object() -> None:
     """`b1 is not on b2` was read as (on b1 b2)."""
     described = 'Given: 2 blocks (b1 and b2). At the start: b1 is on b2. In the end: b1 is on b2.'
-    known = [*TranslatorWords.of(DOMAIN, '')._predicates, 'clause', 'request', 'x1', 'x2', 'is']
-    style = WordTranslation([*known, 'on', 'not'])
+    asked, _ = TranslatorWords.of(DOMAIN, '').clause('x1 x2 is on not')
+    style = WordTranslation(asked)
     for goal, answer in (('b1 is not on b2', 'on x1 x2'), ('b1 is on b2', 'whole')):
         request = Request(described.replace('end: b1 is on b2', f'end: {goal}'), DOMAIN)
         asking = style.translation(request)
