@@ -20,6 +20,7 @@ import pytest
 from typer import BadParameter
 
 from safegen_ros.bringup.profiles import PROFILES
+from safegen_ros.cli.aims import read_aims
 from safegen_ros.cli.main import EXAMPLES, NEXT, VERBS, load_verb
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +36,7 @@ WRITTEN = [ROOT / 'README.md', *READ]
 TUTORIALS = ROOT / 'docs' / 'tutorials'
 NOTEBOOKS = sorted((ROOT / 'examples' / 'notebooks').glob('*.ipynb'))
 SHORT = ('first-plan',)  # seconds; the others take minutes
+AIMS = ROOT / 'config/aims.yaml'
 OURS = ('config', 'data', 'examples', 'models')  # folders that commands name
 
 
@@ -148,6 +150,15 @@ def test_the_examples_of_the_help_exist() -> None:
     assert [words for words, _ in pairs if fault(shlex.split(words))] == []
     lines += [then for _, then in pairs]
     assert [(line, found) for line in lines if (found := fault(shlex.split(line), True))] == []
+
+
+def test_the_commands_that_measure_the_aims_exist() -> None:
+    runs = [step.run.format(out='runs/aims', seed=1, draw=0) for step in read_aims(AIMS).steps]
+    assert [(r, f) for r in runs if (f := fault(shlex.split(r), True)) and r[0] == 's'] == []
+    makers = [shlex.split(run)[1] for run in runs if run.startswith('python ')]
+    assert all((ROOT / each).is_file() for each in makers)
+    made = {step.makes for step in read_aims(AIMS).steps}
+    assert {each.file for each in read_aims(AIMS).aims} <= made
 
 
 def test_a_command_that_does_not_exist_is_found() -> None:

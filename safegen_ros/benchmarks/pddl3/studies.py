@@ -242,7 +242,7 @@ def unseen(
         for name, part in {**parts, ALL: planned}.items():
             lines.append(Line(name, strategy, 'ours', part.figures))
     return study.record.comparison(
-        'unseen', 'Domains that were never trained on', ('domain', 'attempts', 'whose'),
+        'unseen', 'Domains that were never trained on', ('domain', 'strategy', 'whose'),
         together(lines),
         (
             'domains: elevator, logistics, satellite, tyre and tray, smaller than those of the '
