@@ -146,7 +146,7 @@ PLANNER = (
         '',
         'chat model that translates tasks in words into PDDL, named like model, or '
         'models/safegen-requests. Empty: the model itself if it is a chat model; otherwise '
-        'models/safegen-requests, and models/safegen-words for texts that list facts',
+        'models/safegen-requests, and models/safegen-descriptions for texts that list facts',
         kind='model',
         argument=EVERY,
     ),

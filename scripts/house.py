@@ -46,9 +46,9 @@ class Limit(NamedTuple):
 
 LIMITS = {
     'source files': Limit(548, 400),
-    'source lines': Limit(114_898, 76_000),
+    'source lines': Limit(114_450, 76_000),
     'test files': Limit(265),
-    'test lines': Limit(60_050, 42_000),
+    'test lines': Limit(60_280, 42_000),
     'median source file': Limit(200, 200),
     'largest source file': Limit(500),
     'source files over 400 lines': Limit(8),

@@ -87,18 +87,18 @@ def texts(
         Path, typer.Argument(file_okay=False, help='folder for train.jsonl and test.jsonl')
     ],
     made_up: Annotated[
-        int, typer.Option(min=0, help='number of problems of made-up domains')
-    ] = 20_000,
-    composed: Annotated[
-        int, typer.Option(min=0, help='number of problems with goals composed of parts')
-    ] = 120_000,
-    seed: Annotated[int, typer.Option(min=0, help='seed of the problems beside the rows')] = 0,
+        int, typer.Option(min=0, help='number of groups about made-up domains')
+    ] = 500,
+    known: Annotated[
+        int, typer.Option(min=0, help='most groups of summaries of the rows, for each domain')
+    ] = 110,
+    seed: Annotated[int, typer.Option(min=0, help='seed of the lessons')] = 1,
 ) -> None:
-    """Write training data for a small translator, for `safegen train`."""
+    """Write training data for a model that reads descriptions, for `safegen train`."""
     from safegen_ros.datasets.planetarium.texts import write_texts
 
-    for group, rows in write_texts(data, out, made_up, composed, seed).items():
-        print(f'{group}: {rows:,} rows to learn from')
+    for kind, groups in write_texts(data, out, made_up, known, seed).items():
+        print(f'{kind}: {groups:,} groups to learn from')
 
 
 @app.command('eval')
@@ -119,9 +119,6 @@ def evaluate(
     max_new_tokens: Annotated[int, typer.Option(min=1, help='longest answer in tokens')] = 4096,
     seed: Annotated[int, typer.Option(min=0, help='seed of rows and sampling')] = 0,
     batch: Annotated[int, typer.Option(min=1, help='rows per batch')] = 16,
-    shield: Annotated[
-        bool, typer.Option(help='restrict the answers of a small translator to the domain')
-    ] = True,
     compat: CompatOption = '',
 ) -> None:
     """Have a model translate each description of a dataset once, and print its score."""
@@ -138,15 +135,15 @@ def evaluate(
     one_of(split, ('train', 'test'))
     chosen = choose(data / f'{split}.jsonl', rows, seed, domain or (), fold)
     name = named_model(model)
-    style = translation_style_of(name, strict=False, shield=shield)
+    style = translation_style_of(name)
     if style is None:
         raise SafegenError(f'{model}: was not trained to translate: name another model')
     sampling = Sampling(temperature, max_new_tokens=max_new_tokens, seed=seed)
     console = Console()
     with closing(open_backend(name)) as backend, stages(console) as notify:
         answers = answer_rows(
-            chosen, backend, sampling, out, model=f'{which_model(name)}, shield {shield}',
-            batch=batch, style=style, notify=notify,
+            chosen, backend, sampling, out, model=which_model(name), batch=batch, style=style,
+            notify=notify,
         )  # fmt: skip
     score(
         answers, json=out / 'figures.json', details=out / 'details.jsonl', plots=None, compat=compat
@@ -164,11 +161,13 @@ def requests_command(
     ] = REQUEST_MODEL,
     seed: Annotated[int, typer.Option(min=0, help='seed of the sampling')] = 0,
     readings: Annotated[int, typer.Option(min=1, help='independent translations of each')] = 2,
+    json: Annotated[Path | None, typer.Option(help='also write the figures to this file')] = None,
 ) -> None:
     """Have a model read requests whose meaning is known, and count those that it understands.
 
     A reading is right with or without a doubt: a person who reads it says yes.
     """
+    import json as writer
     from collections import Counter
     from concurrent.futures import ThreadPoolExecutor
     from contextlib import closing
@@ -180,6 +179,7 @@ def requests_command(
         doubted,
         understood,
     )
+    from safegen_ros.datasets.files import write_atomically
     from safegen_ros.datasets.requests.written import written_requests
     from safegen_ros.errors import SafegenError
     from safegen_ros.llm.model_names import named_model
@@ -203,6 +203,7 @@ def requests_command(
             counts[each.world, became] += 1
             told = f'{became.value}: {each.text} => {meaning}'
             console.print(told, soft_wrap=True, markup=False, highlight=False)
+    lines = []
     for world in (*sorted({world for world, _ in counts}), ''):
         own = Counter[RequestOutcome]()
         for (of, became), count in counts.items():
@@ -212,11 +213,17 @@ def requests_command(
         console.print(f'{world or "all"}, of {own.total()}:', highlight=False)
         for name, count in parts.items():
             low, high = wilson(count, own.total())
+            success = 100 * count / own.total()
+            lines.append({'world': world or 'all', 'outcome': name, 'problems': own.total(),
+                          'success': success})  # fmt: skip
             share = f'{count / own.total():.0%} ({low:.0%} to {high:.0%})'
             console.print(f'  {name}: {count}, {share}', soft_wrap=True, highlight=False)
     for title, ruled in (('as meant', True), ('without their rule', False)):
         found = [doubt for each in asked if (doubt := doubted(each, ruled=ruled)) is not None]
         console.print(f'readings {title}, no model: {sum(found)} of {len(found)} in doubt')
+    if json is not None:
+        text = writer.dumps({'model': model, 'seed': seed, 'lines': lines}, indent=1) + '\n'
+        write_atomically(json, text.encode())
 
 
 @app.command()

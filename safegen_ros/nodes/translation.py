@@ -123,7 +123,7 @@ class ModelProbe(Closing):
         self._thread.join()
 
 
-FOR_REQUESTS, FOR_DESCRIPTIONS = 'models/safegen-requests', 'models/safegen-words'
+FOR_REQUESTS, FOR_DESCRIPTIONS = 'models/safegen-requests', 'models/safegen-descriptions'
 """The translator where no model is named and the planner's own answers no chat: for requests about
 an observed world, and texts that list its facts.
 """

@@ -62,6 +62,6 @@ def test_what_it_does_not_know_it_is_not_asked(stack: Stack) -> None:
 
 def test_a_model_of_another_world_is_refused() -> None:
     values = {parameter.name: parameter.default for parameter in PLANNER}
-    named = {**values, 'arms_model': 'models/safegen-words'}
+    named = {**values, 'arms_model': 'models/safegen-descriptions'}
     with pytest.raises(BackendError, match='one that was trained for BoxNet2D'):
         open_models(named, LazyModels(named))

@@ -196,40 +196,6 @@ def test_recipes_of_the_small_model_run(
 
 
 @pytest.mark.nightly
-def test_the_recipe_of_the_translator_runs(tmp_path: Path) -> None:
-    """From rows of the benchmark to a model that `nl_to_pddl` asks."""
-    from safegen_ros.datasets.planetarium.layouts import tasks_of
-    from safegen_ros.datasets.planetarium.pairs import kits, make_pairs
-    from safegen_ros.datasets.planetarium.texts import made_up_texts, pair_texts
-    from safegen_ros.tasks.planetarium.domains import planetarium_domain
-    from safegen_ros.tasks.planetarium.request import Request
-    from safegen_ros.tasks.planetarium.styles import translation_style_of
-
-    texts = [*made_up_texts('0')]
-    for kit in kits().values():
-        task = next(task for task in tasks_of(kit) if len(task.abstractions) == 4)
-        pairs = make_pairs(task, 0, 4, False, 0)
-        texts += [text for pair in pairs for text in pair_texts(pair)]
-    for split in ('train', 'test'):
-        (tmp_path / f'{split}.jsonl').write_text(''.join(text.to_line() for text in texts))
-    network = shipped('words')['model']['network']
-    recipe = write_recipe(
-        tmp_path / 'words.yaml', shipped('words'), data__folder=str(tmp_path),
-        data__validation=4, model__network=network | {'width': 16, 'layers': 1, 'mlp': 32},
-        budget__steps=2, budget__log_steps=1, budget__save_steps=2, optimizer__warmup=1,
-        optimizer__batch=8,
-    )  # fmt: skip
-    model = train(recipe, tmp_path / 'run', stage='sft')
-    style = translation_style_of(str(model), strict=False)
-    assert style is not None
-    request = Request(pairs[0].text, planetarium_domain(pairs[0].domain))
-    backend = TransformersBackend(model, 'cpu')
-    assert backend.generate(
-        next(style.translation(request))[0], Sampling(0, max_new_tokens=8)
-    ).completion_tokens
-
-
-@pytest.mark.nightly
 def test_the_smoke_recipe_learns(tmp_path: Path) -> None:
     """On rows of the kits, as many as the command in the recipe builds."""
     dataset = write_dataset(tmp_path / 'data', 600, 16, ['ferry'])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from hashlib import sha256
 from itertools import islice
@@ -16,6 +17,7 @@ from safegen_ros.benchmarks.comparison import claim, kept_lines
 from safegen_ros.benchmarks.measurement import Notify, silent
 from safegen_ros.datasets.files import writing
 from safegen_ros.datasets.planetarium.pairs import Pair, read_pairs
+from safegen_ros.errors import SafegenError
 from safegen_ros.llm.backend import Backend, Message, Sampling, Unsupported
 from safegen_ros.tasks.planetarium.domains import planetarium_domain
 from safegen_ros.tasks.planetarium.request import Request
@@ -126,7 +128,8 @@ class _Model:
         if not conversations:
             return []
         try:
-            return [e.text for e in self._backend.generate_batch(conversations, sampling)]
+            found = self._backend.generate_batch(conversations, sampling)
+            return ['' if each.finish_reason == 'length' else each.text for each in found]
         except Unsupported:
             if len(conversations) == 1:
                 return ['']
@@ -139,15 +142,17 @@ def _translated(pairs: list[Pair], model: _Model, style: TranslationStyle, seed:
     waiting: dict[int, tuple[Translation, list[list[Message]]]] = {}
     for place, pair in enumerate(pairs):
         translation = style.translation(Request(pair.text, planetarium_domain(pair.domain)))
-        waiting[place] = (translation, next(translation))
+        with suppress(SafegenError):  # it is refused, and has no answer
+            waiting[place] = (translation, next(translation))
     while waiting:
         asked = [each for _, conversations in waiting.values() for each in conversations]
         answers = iter(model.answers(asked, seed))
         for place, (translation, conversations) in list(waiting.items()):
+            del waiting[place]
+            own = list(islice(answers, len(conversations)))
             try:
-                more = translation.send(list(islice(answers, len(conversations))))
-                waiting[place] = (translation, more)
+                with suppress(SafegenError):
+                    waiting[place] = (translation, translation.send(own))
             except StopIteration as end:
                 found[place] = str(end.value)
-                del waiting[place]
     return found

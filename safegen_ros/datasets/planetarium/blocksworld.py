@@ -49,17 +49,17 @@ class BlocksWorldKit(Kit):
 
     def start_atoms(self, start: str, parameters: Parameters) -> list[Atom]:
         """See `Kit`."""
-        return tower_atoms(dealt(cast(_Heights, parameters), False), start)
+        return _tower_atoms(_dealt(cast(_Heights, parameters), False), start)
 
     def goal_atoms(self, goal: str, wanted: Parameters, parameters: Parameters) -> list[Atom]:
         """See `Kit`; untied goals begin with the last block, so that there is something to do."""
         if goal not in self.tied:
-            return tower_atoms(dealt(cast(_Heights, wanted), True), goal)
-        towers = dealt(cast(_Heights, parameters), False)
+            return _tower_atoms(_dealt(cast(_Heights, wanted), True), goal)
+        towers = _dealt(cast(_Heights, parameters), False)
         if goal == 'invert':
-            return tower_atoms([tower[::-1] for tower in towers], goal)
+            return _tower_atoms([tower[::-1] for tower in towers], goal)
         (first, *over), (second, *above) = towers
-        return tower_atoms([[second, *over], [first, *above]], goal)
+        return _tower_atoms([[second, *over], [first, *above]], goal)
 
     def start_words(self, start: str, parameters: Parameters) -> list[str]:
         """See `Kit`."""
@@ -116,14 +116,14 @@ def _of_size(name: str, blocks: int) -> tuple[_Heights, ...]:
     return found if name == 'towers' else tuple(p for p in found if max(p) > 1)
 
 
-def dealt(heights: _Heights, backwards: bool) -> list[list[str]]:
+def _dealt(heights: _Heights, backwards: bool) -> list[list[str]]:
     """Towers of blocks, each from its bottom."""
     names = numbered('b', sum(heights))
     blocks = iter(names[::-1] if backwards else names)
     return [[next(blocks) for _ in range(height)] for height in heights]
 
 
-def tower_atoms(towers: list[list[str]], name: str = '') -> list[Atom]:
+def _tower_atoms(towers: list[list[str]], name: str) -> list[Atom]:
     """What holds of towers, told from the first one upwards."""
     found: list[Atom] = []
     if name == 'holding_one':

@@ -95,7 +95,7 @@ class GripperKit(Kit):
         ]
         found.append(('at-robby', 'room1'))
         carried = {n: n for n in range(1, scene.held + 1)}
-        found += carried_atoms(carried, scene.grippers)
+        found += _carried_atoms(carried, scene.grippers)
         for room, balls in enumerate(scene.balls_in_rooms(), 1):
             found += [('at', ball, f'room{room}') for ball in balls]
         return found
@@ -107,18 +107,18 @@ class GripperKit(Kit):
         if goal in ('holding', 'pickup'):
             count = numbers[0] if numbers else start.balls
             carried = {n: start.balls + 1 - n for n in range(1, count + 1)}
-            return carried_atoms(carried, start.grippers if numbers else 0)
+            return _carried_atoms(carried, start.grippers if numbers else 0)
         if goal == 'drop_and_pickup':
             lying = {n: start.held + n for n in range(1, sum(start.rooms) + 1)}
             dropped: list[Atom] = [('at', ball, 'room1') for ball in balls[: start.held]]
-            return [*dropped, *carried_atoms(lying, 0)]
+            return [*dropped, *_carried_atoms(lying, 0)]
         if goal == 'juggle':
             moved = {n % start.held + 1: n for n in range(1, start.held + 1)}
             stay: list[Atom] = [('at', ball, 'room1') for ball in balls[start.held :]]
-            return [*carried_atoms(moved, start.grippers), *stay]
+            return [*_carried_atoms(moved, start.grippers), *stay]
         places = self._places(goal, numbers, start)
         return [
-            *carried_atoms({}, start.grippers),
+            *_carried_atoms({}, start.grippers),
             *(('at', ball, rooms[place]) for ball, place in zip(balls, places, strict=True)),
         ]
 
@@ -191,7 +191,7 @@ class GripperKit(Kit):
         }.get(atom[0], '').format(*atom[1:])
 
 
-def carried_atoms(balls: Mapping[int, int], grippers: int) -> list[Atom]:
+def _carried_atoms(balls: Mapping[int, int], grippers: int) -> list[Atom]:
     """What grippers carry, by their numbers; the rest of so many are free."""
     found: list[Atom] = [('carry', f'ball{balls[n]}', f'gripper{n}') for n in sorted(balls)]
     free = (n for n in range(1, grippers + 1) if n not in balls)

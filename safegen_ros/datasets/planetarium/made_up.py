@@ -1,10 +1,11 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Problems of domains that are drawn by chance, told atom by atom.
+"""Clauses about domains that are drawn by chance.
 
 A translator that learns from them has to look predicates up in the domain that it is shown. Names
-and phrases are of everyday words in any role; most phrases have a word of the predicate's name.
-There are no actions, and these problems are not planned for.
+and phrases are of everyday words in any role; phrases have a word of the predicate's name, or one
+for it.
+There are no actions.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from safegen_ros.datasets.planetarium.layouts import numbered
 from safegen_ros.pddl.model import Atom, Domain
-from safegen_ros.tasks.planetarium.descriptions import description
 
 _NOUNS = """
 arm bag bell bin block book box bridge bus cable camera car card cell chair color crate cup desk
@@ -45,62 +44,81 @@ _OWN = {'tile', 'robot', 'color'}
 
 _VERBS = ('is', 'lies', 'stands', 'sits', 'was', 'stays', 'goes')
 _LINKS = ('of', 'in', 'to', 'on', 'by', 'with', 'from', 'at')
-_MOST_ATOMS = (4, 10, 40)
+_SUMMARIES = (
+    'all {}s are {}', 'every {} is {}', 'no {} is {}', 'the {}s {} a ring', 'half the {}s are {}',
+    'each {} {} its own place', 'the {}s lie in a row , {} to the last', 'all is {} but one {}',
+)  # fmt: skip
+_STRANGERS = (
+    'red cold hot wet dry slow fast tall deep dark warm wide clean angry sweet tired famous cheap '
+    'older lucky married hungry loud heavy broken round noisy poor sorry young',
+    'hates loves dances owes remembers teaches blames pulls pushes sees serves pays hears sings '
+    'forgets helps likes thanks beats washes calls cooks misses paints reads sells visits wakes',
+)
+"""Words that say no fact of a domain whose names do not have them: of one object, and of two."""
+_STRANGE = 0.25  # share of the clauses about objects that say no fact
+_PHRASES, _CLAUSES = 3, 20
 
 
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """A problem of an unknown domain.
+    """Clauses of an unknown domain.
 
     Attributes:
         domain: it has no actions.
-        objects: how many of each kind.
-        init: the initial state in the order of the text.
-        goal: likewise.
+        kinds: by what the names of the objects begin with.
+        clauses: each with the atom that it says; None for one that says none.
     """
 
     domain: Domain
-    text: str
-    objects: dict[str, int]
-    init: tuple[Atom, ...]
-    goal: tuple[Atom, ...]
+    kinds: dict[str, str]
+    clauses: Sequence[tuple[str, Atom | None]]
 
 
 def made_up(seed: str) -> MadeUp:
-    """The problem of a seed."""
+    """The clauses of a seed."""
     rng = random.Random(seed)  # noqa: S311  # no secret
     kinds = [*_OWN]
     while len(_OWN.intersection(kinds)) > 1:
         kinds = rng.sample(_NOUNS.split(), rng.choice((1, 2, 2, 3)))
     typed = rng.random() < 0.6
+    short = not typed and rng.random() < 0.5
+    stems = {kind: kind[0] if short else kind for kind in kinds}
     names: dict[str, tuple[str, ...]] = {}
-    phrases: dict[str, str] = {}
+    told: dict[str, tuple[str, str]] = {}
     words = rng.sample(_WORDS.split(), 30)
-    strange: set[tuple[str, ...]] = set()
     while len(names) < rng.randint(3, 7):
-        signature = tuple(rng.choices(kinds, k=rng.choice((1, 1, 2, 2, 2))))
-        word = told = words.pop()
+        signature = tuple(rng.choices(kinds, k=rng.choice((0, 1, 1, 1, 2, 2, 2, 2))))
+        word = said = words.pop()
         if rng.random() < 0.3:
-            word, told = rng.choice(_SYNONYMS.split()).split(':')
-        name = _name(rng, word, signature, words)
-        if rng.random() < 0.15 and signature not in strange:  # has a separate word
-            strange.add(signature)
-            told = words.pop()
+            word, said = rng.choice(_SYNONYMS.split()).split(':')
+        thing = rng.choice(_NOUNS.split()) if len(signature) < rng.choice((1, 1, 2)) else ''
+        name = _name(rng, word, (thing,) if thing else signature, words)
         if name not in names:
-            names[name] = signature
-            phrases[name] = _phrase(rng, told, len(signature))
-    counts = {kind: _count(rng) for kind in kinds}
-    types = dict.fromkeys(kinds, 'object') if typed else {}
+            names[name], told[name] = signature, (said, thing)
+    phrases = {
+        name: [_phrase(rng, said, len(names[name]), thing) for _ in range(_PHRASES)]
+        for name, (said, thing) in told.items()
+    }
     kind_of = {name: s if typed else ('object',) * len(s) for name, s in names.items()}
-    domain = Domain('made-up', types, {}, kind_of, {})
-    most = rng.choice(_MOST_ATOMS)
-    init = _atoms(rng, names, counts, rng.randint(2, most))
-    goal = _atoms(rng, names, counts, rng.randint(1, most // 2))
-    told_init, told_goal = (
-        [phrases[name].format(*arguments) for name, *arguments in atoms] for atoms in (init, goal)
-    )
-    objects = {kind: numbered(kind, count) for kind, count in counts.items()}
-    return MadeUp(domain, description(objects, told_init, told_goal), counts, init, goal)
+    domain = Domain('made-up', dict.fromkeys(kinds, 'object') if typed else {}, {}, kind_of, {})
+    found: dict[str, Atom | None] = {}
+    parts = {part for name in names for part in name.split('-')} | {
+        said for said, _ in told.values()
+    }
+    for _ in range(_CLAUSES):
+        name = rng.choice([*names])
+        numbers = rng.sample(range(1, 50), places := len(names[name]))
+        own = [f'{stems[kind]}{n}' for kind, n in zip(names[name], numbers, strict=True)]
+        if rng.random() < _STRANGE and places:
+            word = rng.choice(
+                [word for word in _STRANGERS[places - 1].split() if word not in parts]
+            )
+            found[_phrase(rng, word, places, '').format(*own)] = None
+        else:
+            found[rng.choice(phrases[name]).format(*own)] = (name, *own)
+    for each in rng.sample(_SUMMARIES, 2):
+        found[each.format(rng.choice(kinds), rng.choice(words))] = None
+    return MadeUp(domain, {stem: kind for kind, stem in stems.items()}, [*found.items()])
 
 
 def _name(rng: random.Random, word: str, signature: Sequence[str], words: list[str]) -> str:
@@ -112,26 +130,11 @@ def _name(rng: random.Random, word: str, signature: Sequence[str], words: list[s
     return f'{word}-{signature[-1] if shape < 0.9 else words.pop()}'
 
 
-def _phrase(rng: random.Random, word: str, places: int) -> str:
+def _phrase(rng: random.Random, word: str, places: int, thing: str) -> str:
+    """A sentence with gaps for the objects; about a thing that is there once, where it is given."""
     verb = f'{rng.choice(_VERBS)} ' if rng.random() < 0.7 else ''
-    if places == 1:
-        return f'{{}} {verb}{word}'
+    first = f'the {thing}' if thing else '{}'
+    if places == (0 if thing else 1):
+        return f'{first} {verb or "is "}{word}'
     link = f' {rng.choice(_LINKS)}' if rng.random() < 0.6 else ''
-    return f'{{}} {verb}{word}{link} {{}}'
-
-
-def _count(rng: random.Random) -> int:
-    return rng.randint(1, 9) if rng.random() < 0.6 else rng.randint(10, 50)
-
-
-def _atoms(
-    rng: random.Random, names: dict[str, tuple[str, ...]], counts: dict[str, int], most: int
-) -> tuple[Atom, ...]:
-    """Atoms by chance, those of a predicate one after the other, as a person would list them."""
-    drawn = {name: rng.random() for name in names}
-    found: dict[str, dict[Atom, None]] = {name: {} for name in sorted(drawn, key=drawn.__getitem__)}
-    for _ in range(most):
-        name = rng.choice(list(names))
-        arguments = (f'{kind}{rng.randint(1, counts[kind])}' for kind in names[name])
-        found[name][(name, *arguments)] = None
-    return tuple(atom for atoms in found.values() for atom in atoms)
+    return f'{first} {verb}{word}{link} {{}}'

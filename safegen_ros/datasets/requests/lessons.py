@@ -20,10 +20,11 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.pddl.model import Atom, Problem
 from safegen_ros.pddl.reader import read_problem
 from safegen_ros.pddl.writer import atom_text, constraint_text
+from safegen_ros.tasks.planetarium.clauses import goal_prompt
 from safegen_ros.tasks.planetarium.domains import find_plan
 from safegen_ros.tasks.planetarium.doubts import made_up
 from safegen_ros.tasks.planetarium.request import Request, read_request, request_rules
-from safegen_ros.tasks.planetarium.styles import answered_problem, goal_prompt, observed_facts
+from safegen_ros.tasks.planetarium.styles import answered_problem, observed_facts
 
 _PARTS = (1, 1, 1, 1, 2, 2, 2, 3, 4)
 _RULES = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)  # beside those of the wishes

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.language.reading import AmbiguousRule
@@ -46,6 +47,7 @@ UNSURE = 'the model itself is not sure of this reading'
 _SURE = 0.5
 """A reading that is less likely than all others together is one that the model is not sure of."""
 
+_AT_ONCE = 16  # questions about a request
 _SEED_STEP = 1_000  # between the seeds of attempts, so that readings do not share any
 
 
@@ -245,7 +247,7 @@ class _Reading:
         for attempt in range(1, attempts + 1):
             drawn = replace(sampling, seed=sampling.seed + attempt - 1)
             self._asking(self._number, attempt)
-            text, likely = self._asked(backend, drawn, refused)
+            text, likely, wrong = self._asked(backend, drawn, refused)
             text = text[: MAX_ANSWER + 1]
             answer = ModelAnswer(self._number, attempt, text[:MAX_ANSWER])
             spoken = THOUGHT.sub('', text).strip()
@@ -253,6 +255,8 @@ class _Reading:
                 self._answered(answer)
                 return Question(spoken[len(QUESTION) :].strip() or 'What exactly shall be done?')
             try:
+                if wrong:
+                    raise _Refused(wrong)
                 problem, doubtful = self._problem(text)
                 if likely is not None and likely < _SURE:
                     doubtful = (*doubtful, UNSURE)
@@ -276,18 +280,34 @@ class _Reading:
 
     def _asked(
         self, backend: Backend, sampling: Sampling, refused: tuple[str, str] | None
-    ) -> tuple[str, float | None]:
-        """The answer of the model to the request, and how likely it finds it, if that is known."""
+    ) -> tuple[str, float | None, str]:
+        """What the model answers to the request, how likely it finds that, and why it is unusable.
+
+        The probability is None where it is not known.
+        """
         translation = self._style.translation(self._request, refused)
-        conversations, likely = next(translation), None
+        conversations, likely = next(translation), list[float | None]()
         while True:
-            found = [backend.generate(each, sampling, self._cancelled) for each in conversations]
-            if self._style.one_way:
-                (likely,) = (each.probability for each in found)
+            parts = (
+                conversations[n : n + _AT_ONCE] for n in range(0, len(conversations), _AT_ONCE)
+            )
+            found = [
+                answer
+                for part in parts
+                for answer in backend.generate_batch(part, sampling, self._cancelled)
+            ]
+            likely += [each.probability for each in found]
+            texts = [each.text for each in found]
+            if any(each.finish_reason == 'length' for each in found):
+                return '\n'.join(texts), None, 'the answer is cut off: write a shorter one'
             try:
-                conversations = translation.send([each.text for each in found])
+                conversations = translation.send(texts)
             except StopIteration as end:
-                return str(end.value), likely
+                known = [each for each in likely if each is not None]
+                told = self._style.one_way and len(known) == len(likely)
+                return str(end.value), prod(known) if told else None, ''
+            except SafegenError as error:
+                return '\n'.join(texts), None, error.message
 
     def _problem(self, answer: str) -> tuple[Problem, tuple[str, ...]]:
         """The problem in an answer, with all constraints and a plan, and the doubts about it.

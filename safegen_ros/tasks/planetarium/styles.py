@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a request is put to a model, and how its answers are read.
 
-Three styles behind one protocol: `instruct` for chat models, which are shown the domain and write
-PDDL; `goals` for a language model that was fine-tuned on requests; and `planetarium` for the small
-translator of descriptions. A model folder chooses one with `safegen.json`:
-`{"prompt_style": "goals"}`.
+Two styles behind one protocol: `instruct` for chat models, which are shown the domain and write
+PDDL, and `goals` for a language model that was fine-tuned on requests or descriptions. A model
+folder chooses one with `safegen.json`: `{"prompt_style": "goals"}`.
 
 The prompt of `goals` lists the facts that can change, the objects by kind and the current state.
 The answer has the goal facts on its first line, denied ones as `(not (on b1 b2))`, and a rule in
-PDDL3 on each further one:
+PDDL3 on each further one; `clauses` says how a text without an observed world is put:
 
     Facts: (on object object) (on-table object) ...        (on b1 b4)
     object: b1 b2 b3 b4                                    (always (not (on b2 b3)))
@@ -19,49 +18,19 @@ PDDL3 on each further one:
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Protocol
 
-from safegen_ros.errors import ErrorCode, PddlError, SafegenError
+from safegen_ros.errors import PddlError
 from safegen_ros.llm.backend import Message
-from safegen_ros.llm.model_names import INSTRUCT, model_folder, prompt_style, words_of_model
+from safegen_ros.llm.model_names import INSTRUCT, model_folder, prompt_style
 from safegen_ros.pddl.deciding import changed_predicates
 from safegen_ros.pddl.model import And, Atom, AtomFormula, Formula, Not, Problem
 from safegen_ros.pddl.sexpr import Node, read_sexpr
 from safegen_ros.pddl.writer import atom_text, domain_text, problem_text
-from safegen_ros.tasks.planetarium.descriptions import END, START
+from safegen_ros.tasks.planetarium.clauses import NOTHING, Description, goal_prompt, refusal
 from safegen_ros.tasks.planetarium.request import Request
-from safegen_ros.tasks.planetarium.translator_words import (
-    TranslatorWords,
-    clauses,
-    halves,
-    spelt_out,
-    unread,
-)
-
-
-def goal_prompt(
-    facts: Mapping[str, Sequence[str]],
-    objects: Mapping[str, Sequence[str]],
-    now: Iterable[Atom],
-    request: str,
-) -> str:
-    """The prompt.
-
-    Args:
-        facts: the kinds of the arguments of every predicate that can change.
-        objects: the names of every kind.
-        now: what is true.
-    """
-    return '\n'.join([
-        f'Facts: {" ".join(atom_text((name, *kinds)) for name, kinds in facts.items())}',
-        *(f'{kind}: {" ".join(names)}' for kind, names in objects.items()),
-        f'Now: {" ".join(map(atom_text, sorted(now)))}',
-        f'Request: {" ".join(request.split())}',
-    ])  # fmt: skip
 
 
 def observed_facts(
@@ -114,18 +83,12 @@ def _text(node: Node) -> str:
     return node if isinstance(node, str) else f'({" ".join(map(_text, node.items))})'
 
 
-STYLE, GOALS = 'planetarium', 'goals'
-"""The `safegen.json` of models that read and write `translator_words`, and `goal_prompt`."""
+GOALS = 'goals'
+"""The `safegen.json` of models that read `goal_prompt`."""
 
 QUESTION = 'QUESTION:'
 """What an answer begins with that asks instead of guessing."""
 
-
-_RULE_WORDS = re.compile(
-    r'\b(?:never|ever|always|cannot|no time|without|unless|until|avoid|except|only|'
-    r'forbidden|while|during)\b'
-)
-"""Words of rules. A summary may say `not` and `before`: that things are not alike, or as before."""
 
 Translation = Generator[list[list[Message]], list[str], str]
 """Yields conversations that the model is to answer, is sent what it wrote, and returns the answer
@@ -171,7 +134,7 @@ class InstructTranslation:
 
 
 class GoalTranslation:
-    """The facts of an observed world in, goal and rules out, as `goal_prompt` has them.
+    """Goal and rules from a request about an observed world, or facts from a description.
 
     The refusal is not passed on: another seed draws again.
     """
@@ -179,112 +142,39 @@ class GoalTranslation:
     one_way = True
 
     def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
-        """One question, without the rules that a grammar has read."""
-        if request.start is None:
-            raise SafegenError(
-                'the model that translates needs to be told what there is: give the observed world '
-                '(--start)',
-                ErrorCode.TRANSLATION_FAILED,
-            )
-        text = request.text if request.rest is None else request.rest
-        (answer,) = yield [[_user(goal_prompt(*observed_facts(request.start), text))]]
-        return answered_problem(request.start, answer)
+        """One question, without the rules that a grammar has read; for a description, many.
 
-
-class WordTranslation:
-    """The words of `words` in and out. The refusal is not passed on: another seed draws again.
-
-    Args:
-        known: every word that the model knows.
-        strict: whether a text is refused that has another word or mark, or names an object in a
-            sentence that says no facts alone; else that word or mark is left out.
-        shield: whether answers to clauses are held to the domain, see `TranslatorWords.held`.
-    """
-
-    one_way = False
-
-    def __init__(self, known: Collection[str], *, strict: bool = True, shield: bool = True) -> None:
-        self._known = frozenset(known)
-        self._strict = strict
-        self._shield = shield
-
-    def translation(self, request: Request, refused: tuple[str, str] | None = None) -> Translation:
-        """Each clause of the description alone.
-
-        A half is asked for once more as a whole where a clause of it says nothing alone. Text that
-        is not an answer is left as it came.
+        A half of a description is asked once more as a whole where a clause says nothing alone.
         """
-        if request.start is not None:
-            raise SafegenError(
-                'this model translates descriptions without an observed world: start the planner '
-                'with models/safegen-requests for others (its parameter translator)',
-                ErrorCode.TRANSLATION_FAILED,
-            )
-        told = halves(request.text)
-        if told is None:
-            raise SafegenError(
-                'the model that translates needs to be told what there is: give the observed world '
-                f'(--start), or a description with the parts {START.strip()!r} and {END.strip()!r}',
-                ErrorCode.TRANSLATION_FAILED,
-            )
-        if self._strict:
-            _refuse_rules(request.text)
-            for mark in unread(' '.join(told)):
-                raise _not_read(f'does not know {mark!r}')
-        lexicon = TranslatorWords.of(request.domain, request.text)
-        asked_of = [[lexicon.clause(clause) for clause in clauses(half)] for half in told]
-        answers = yield [self._messages(asked) for each in asked_of for asked, _ in each]
-        rest = iter(answers)
-        found = [self._joined(lexicon, each, rest) for each in asked_of]
-        for place, atoms in enumerate(found):
-            before = found[0] if place else ()
-            if atoms is None and before is not None:
-                _, named = lexicon.clause(told[place])
-                if named and self._strict:
-                    raise _not_read(f'reads {named[0]} only in sentences that each say one fact')
-                answers = yield [self._messages(lexicon.half(told[place], before))]
-                found[place] = lexicon.read_half(answers[0].split())
-        init, goal = found
-        return ' '.join(answers) if init is None or goal is None else lexicon.problem(init, goal)
+        if request.start is None:
+            return _described(request)
+        return self._observed(request, request.start)
 
-    def _messages(self, words: Sequence[str]) -> list[Message]:
-        strange = [word for word in words if word not in self._known]
-        if strange and self._strict:
-            raise _not_read(f'does not know {strange[0]!r}')
-        return [_user(' '.join(word for word in words if word in self._known))]
-
-    def _joined(
-        self,
-        lexicon: TranslatorWords,
-        asked: Sequence[tuple[list[str], list[str]]],
-        answers: Iterator[str],
-    ) -> list[Atom] | None:
-        """The atoms of a half; None where a clause of it says none alone."""
-        found: list[Atom] | None = []
-        for (words, mentioned), answer in zip(asked, islice(answers, len(asked)), strict=True):
-            read = lexicon.read_clause(answer.split(), mentioned, self._shield)
-            atoms = None if 'not' in words else read
-            found = None if atoms is None or found is None else [*found, *atoms]
-        return found
+    def _observed(self, request: Request, start: Problem) -> Translation:
+        text = request.text if request.rest is None else request.rest
+        (answer,) = yield [[_user(goal_prompt(*observed_facts(start), text))]]
+        return answered_problem(start, answer)
 
 
-def _not_read(why: str) -> SafegenError:
-    return SafegenError(
-        f'the model that translates {why}: say it in other words, or start the planner with '
-        'models/safegen-requests or a chat model (its parameter translator)',
-        ErrorCode.TRANSLATION_FAILED,
-    )
-
-
-def _refuse_rules(text: str) -> None:
-    """Refuses a description with a rule: the small translator writes goals alone, and drops it."""
-    rule = _RULE_WORDS.search(spelt_out(text))
-    if rule is not None:
-        raise SafegenError(
-            f'the translating model understands no rules, such as the words with {rule[0]!r}: '
-            'give them as PDDL (--constraints)',
-            ErrorCode.TRANSLATION_FAILED,
-        )
+def _described(request: Request) -> Translation:
+    told = Description.of(request.domain, request.text)
+    halves = [[(each, told.clause(each)) for each in half] for half in (told.start, told.goal)]
+    prompts = [*dict.fromkeys(asked.prompt for half in halves for _, asked in half if asked.prompt)]
+    answers = dict(zip(prompts, (yield [[_user(each)] for each in prompts]), strict=True))
+    answers[''] = NOTHING
+    found: list[list[Atom]] = []
+    for half in halves:
+        facts = [told.fact(text, answers[asked.prompt], asked) for text, asked in half]
+        said = [fact for fact in facts if fact is not None]
+        if len(said) < len(half):
+            whole = told.whole([text for text, _ in half], *found)
+            (answer,) = yield [[_user(whole.prompt)]]
+            summed = told.read(answer, whole) or []
+            if not {*summed} > {*said}:
+                raise refusal('does not understand what is summed up: list its facts')
+            said = summed
+        found.append(said)
+    return told.problem(*found)
 
 
 def _user(text: str) -> Message:
@@ -309,20 +199,13 @@ def prompt(request: Request) -> str:
     return '\n\n'.join([*parts, f'Request:\n{request.text}'])
 
 
-def translation_style_of(
-    model: str, *, strict: bool = True, shield: bool = True
-) -> TranslationStyle | None:
+def translation_style_of(model: str) -> TranslationStyle | None:
     """The style of a model by its name, as `named_model` has it; None for one of another world.
 
-    `strict` and `shield` are those of `WordTranslation`.
-
     Raises:
-        BackendError: its `safegen.json` cannot be read, or its words are missing.
+        BackendError: its `safegen.json` cannot be read.
     """
-    folder = model_folder(model)
-    name = prompt_style(folder)
-    if folder is not None and name == STYLE:
-        return WordTranslation(words_of_model(folder), strict=strict, shield=shield)
+    name = prompt_style(model_folder(model))
     if name == GOALS:
         return GoalTranslation()
     return InstructTranslation() if name == INSTRUCT else None

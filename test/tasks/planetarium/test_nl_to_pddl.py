@@ -459,6 +459,22 @@ def read(text: str, *answers: str, start: str = SCENE) -> Translation | Question
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(('likely', 'doubts'), [(0.8, ()), (0.5, (UNSURE,))])
+def test_a_description_is_as_likely_as_all_its_answers(
+    likely: float, doubts: tuple[str, ...]
+) -> None:
+    text = 'At the start: {0} is on the table; {0} is clear; the hand is empty. In the end: {1}.'
+    request = Request('Given: 1 block (b1). ' + text.format('b1', 'b1 is held'), DOMAIN)
+    backend = ScriptedAnswers(
+        '(on-table b1)', '(clear b1)', '(arm-empty)', '(holding b1)', sure=[1, 0.9, 1, likely]
+    )
+    found = translate(request, backend, Sampling(), style=GoalTranslation(), attempts=1)
+    assert isinstance(found, Translation)
+    assert found.probability == pytest.approx(0.9 * likely)
+    assert found.doubts == doubts
+    assert found.problem.init == {('on-table', 'b1'), ('clear', 'b1'), ('arm-empty',)}
+
+
 def test_the_prompt_has_what_can_change_and_what_things_are() -> None:
     assert goal_prompt(*observed_facts(FERRY), 'take  c1\nto l2') == (
         'Facts: (at-ferry object) (at object object) (empty-ferry) (on object)\n'

@@ -11,20 +11,34 @@ from pathlib import Path
 
 import pytest
 
-from safegen_ros.errors import BackendError, ErrorCode, SafegenError
+from safegen_ros.errors import BackendError, SafegenError
 from safegen_ros.llm.backend import Backend, Sampling
 from safegen_ros.paths import data_path
 from safegen_ros.pddl.writer import atom_text
-from safegen_ros.tasks.planetarium.nl_to_pddl import Translation, translate
+from safegen_ros.tasks.planetarium.nl_to_pddl import Question, Translation, translate
 from safegen_ros.tasks.planetarium.request import read_request
 from safegen_ros.tasks.planetarium.styles import translation_style_of
 
 pytestmark = pytest.mark.slow  # a model plans
 
-WORDS, REQUESTS = (data_path(f'models/safegen-{name}') for name in ('words', 'requests'))
+MODELS = [data_path(f'models/safegen-{name}') for name in ('descriptions', 'requests')]
+DESCRIPTIONS, REQUESTS = MODELS
 WORLD = """(define (problem cell) (:domain blocksworld) (:objects b1 b2 b3)
     (:init (arm-empty) (on-table b1) (on b2 b1) (clear b2) (on-table b3) (clear b3))
     (:goal (and (clear b1))))"""
+COURIERS = """(define (domain couriers) (:requirements :strips :typing)
+    (:types truck parcel city)
+    (:predicates (parked ?t - truck ?c - city) (waiting-in ?p - parcel ?c - city)
+                 (inside ?p - parcel ?t - truck) (linked ?a ?b - city))
+    (:action drive :parameters (?t - truck ?a ?b - city)
+        :precondition (and (parked ?t ?a) (or (linked ?a ?b) (linked ?b ?a)))
+        :effect (and (not (parked ?t ?a)) (parked ?t ?b)))
+    (:action load :parameters (?p - parcel ?t - truck ?c - city)
+        :precondition (and (parked ?t ?c) (waiting-in ?p ?c))
+        :effect (and (not (waiting-in ?p ?c)) (inside ?p ?t)))
+    (:action unload :parameters (?p - parcel ?t - truck ?c - city)
+        :precondition (and (parked ?t ?c) (inside ?p ?t))
+        :effect (and (not (inside ?p ?t)) (waiting-in ?p ?c))))"""
 TOLD = (
     'Given: 3 blocks (b1 to b3). At the start: the hand is empty; b1 stands on the table; nothing '
     'rests on b1; b3 stands on the table; b2 rests on b3; nothing rests on b2. In the end: b3 '
@@ -32,48 +46,66 @@ TOLD = (
 )
 
 
-@pytest.fixture(scope='module')
-def reader() -> Iterator[Backend]:
-    """The language model that reads requests."""
+def opened(model: Path) -> Iterator[Backend]:
     from safegen_ros.llm.open_backend import open_backend
 
     try:
-        opened = open_backend(str(REQUESTS))
+        backend = open_backend(str(model))
     except BackendError as error:
         if 'run make base' not in error.message:
             raise
-        pytest.skip(f'NO REQUEST WAS READ: {error.message}')
-    with closing(opened):
-        yield opened
+        pytest.skip(f'NOTHING WAS READ: {error.message}')
+    with closing(backend):
+        yield backend
 
 
 @pytest.fixture(scope='module')
-def backend() -> Iterator[Backend]:
-    """The translator of descriptions."""
-    from safegen_ros.llm.open_backend import open_backend
-
-    with closing(open_backend(str(WORDS))) as opened:
-        yield opened
+def reader() -> Iterator[Backend]:
+    """The model that reads requests."""
+    yield from opened(REQUESTS)
 
 
-@pytest.mark.nightly
-def test_a_description_is_understood(backend: Backend) -> None:
-    found = translate(
-        read_request(TOLD, 'blocksworld'),
-        backend,
-        Sampling(0, max_new_tokens=200),
-        style=translation_style_of(str(WORDS)),
-    )
+@pytest.fixture(scope='module')
+def translator() -> Iterator[Backend]:
+    """The model that reads descriptions."""
+    yield from opened(DESCRIPTIONS)
+
+
+def described(text: str, domain: str, backend: Backend) -> Translation | Question:
+    style = translation_style_of(str(DESCRIPTIONS))
+    return translate(read_request(text, domain), backend, Sampling(0), style=style)
+
+
+def test_a_description_is_understood(translator: Backend) -> None:
+    found = described(TOLD, 'blocksworld', translator)
     assert isinstance(found, Translation)
     asked = {(atom.predicate, *atom.terms) for atom in found.problem.goal_conjuncts()}  # type: ignore[union-attr]
     assert asked == {('on-table', 'b3'), ('on', 'b1', 'b3'), ('on', 'b2', 'b1')}
+    assert not found.doubts
 
 
-def test_a_word_that_it_does_not_know_is_named(backend: Backend) -> None:
-    request = read_request(TOLD.replace('rests', 'juggles'), 'blocksworld')
-    with pytest.raises(SafegenError, match="does not know 'juggles'") as caught:
-        translate(request, backend, Sampling(0), style=translation_style_of(str(WORDS)))
-    assert caught.value.code is ErrorCode.TRANSLATION_FAILED
+def test_a_description_of_a_domain_that_no_lesson_is_about_is_understood(
+    translator: Backend,
+) -> None:
+    found = described(
+        'Given: 2 trucks (t1 and t2), 2 parcels (p1 and p2) and 3 cities (c1 to c3). '
+        'At the start: t1 is at c1; t2 is at c3; p1 waits in c2; p2 is inside t2; c1 is linked '
+        'to c2; c2 is linked to c3. In the end: p1 waits in c1; p2 waits in c1.',
+        COURIERS,
+        translator,
+    )
+    assert isinstance(found, Translation)
+    assert found.problem.objects['p1'] == 'parcel'
+    assert found.problem.init == {
+        ('parked', 't1', 'c1'), ('parked', 't2', 'c3'), ('waiting-in', 'p1', 'c2'),
+        ('inside', 'p2', 't2'), ('linked', 'c1', 'c2'), ('linked', 'c2', 'c3'),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize('said', ['b1 juggles b3', 'b1 eats b3', 'b1 is green'])
+def test_what_is_no_fact_of_the_domain_is_named(said: str, translator: Backend) -> None:
+    with pytest.raises(SafegenError, match=f"no fact in '{said}'"):
+        described(TOLD.replace('b1 rests on b3', said), 'blocksworld', translator)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +151,7 @@ def test_a_rule_without_a_meaning_here_is_never_left_out(rule: str, reader: Back
             assert any('b1' in str(each) for each in found.problem.constraints)
 
 
-@pytest.mark.parametrize('model', [WORDS, REQUESTS], ids=['words', 'requests'])
+@pytest.mark.parametrize('model', MODELS, ids=['descriptions', 'requests'])
 def test_its_files_are_whole(model: Path) -> None:
     from safegen_ros.training.export import CHECKSUMS, PROSE  # which imports torch
 
