@@ -22,7 +22,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
 
 from safegen_ros.errors import ErrorCode, PddlError, SafegenError
 from safegen_ros.pddl.deciding import changed_predicates
@@ -44,7 +43,10 @@ _RULE = re.compile(
     r'\b(?:never|ever|always|cannot|no time|without|unless|until|avoid|except|only|'
     r'forbidden|while|during)\b'
 )
-_DENIAL = re.compile(r"\b(?:not?|none|nor|neither)\b|n['\u2018-\u201b\u02bc`]t\b")
+_DENIAL = re.compile(
+    r"\b(?:not?|none|nor|neither)\b|n['\u2018-\u201b\u02bc`]t\b|"
+    r'\b(?:is|are|was|were|do|does|did|has|have|had|ca|wo|could|would|should|must|need)nt\b'
+)
 """Words that may turn a fact into its opposite, which no answer can say."""
 _COMPOUND = re.compile(
     r'[,.]|\b(?:and|or|either|both|if|when|before|after|then|must|shall|should|keep)\b|'
@@ -121,11 +123,12 @@ class Description:
         objects: dict[str, Sequence[str]] = {}
         kinds: dict[str, str] = {}
         for count, kind, stem, first, same, last in re.findall(_KIND, head):
-            names = [f'{stem}{n}' for n in range(int(first), int(last or first) + 1)]
-            if same not in ('', stem) or len(names) != int(count) or stem in objects:
+            numbers = range(int(first), int(last or first) + 1)
+            if same not in ('', stem) or len(numbers) != int(count) or stem in objects:
                 raise refusal(f'does not understand which {kind} there are: write as in {_FORM!r}')
-            if len(names) > _MOST_OF_A_KIND:
+            if len(numbers) > _MOST_OF_A_KIND:
                 raise refusal(f'reads {_MOST_OF_A_KIND} {kind} at most')
+            names = [f'{stem}{number}' for number in numbers]
             known = {*domain.types, *domain.predicates}
             singular = (re.sub(end, '', kind) for end in ('s$', 'es$'))
             words = (kind, *singular, re.sub('ies$', 'y', kind), stem)
@@ -196,11 +199,14 @@ class Description:
         return AskedClause(goal_prompt(facts, objects, (), told) if facts else '', names)
 
     def _takes(self, takes: Sequence[str], stems: Sequence[str]) -> bool:
-        """Whether a fact can be about such objects, each once, in some order."""
+        """Whether a fact may be about such objects: each has a place, and each place an object."""
         if not self.domain.types or len(takes) != len(stems):
             return len(takes) == len(stems)
+        fits = self.domain.is_subtype
         kinds = [self.kinds[stem] for stem in stems]
-        return any(all(map(self.domain.is_subtype, each, takes)) for each in {*permutations(kinds)})
+        return all(any(fits(kind, place) for place in takes) for kind in kinds) and all(
+            any(fits(kind, place) for kind in kinds) for place in takes
+        )
 
     def whole(self, clauses: Sequence[str], before: Iterable[Atom] = ()) -> AskedClause:
         """A half as a whole, behind the initial state where it is the goal."""
