@@ -15,14 +15,16 @@ from typing import Annotated, Any
 import typer
 
 from safegen_ros.benchmarks.comparison import claim, sign_test, wilson
-from safegen_ros.cli import figure6  # noqa: F401  # adds its verb to `app`
 from safegen_ros.cli.evaluation import app
 from safegen_ros.cli.failures import one_of
+from safegen_ros.cli.figure6 import figure6
 from safegen_ros.datasets.files import DatasetError, read_json, writing
 from safegen_ros.errors import SafegenError
 from safegen_ros.paths import data_path
 from safegen_ros.schema import SchemaReader, yaml_document
 from safegen_ros.terminal import Console, table
+
+app.command()(figure6)
 
 _BY_CHANCE = 0.05
 _PROGRAMS = {'safegen': ['-m', 'safegen_ros.cli.main'], 'python': []}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed, app, folder_of
+from safegen_ros.cli.evaluation import MODEL, Budget, Device, Model, Seed, folder_of
 from safegen_ros.paths import data_path, runs_dir
 from safegen_ros.terminal import Console, table
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from safegen_ros.benchmarks.pddl3.figure6 import Side
 
 
-@app.command()
 def figure6(
     model: Model = MODEL,
     problem: Annotated[

@@ -78,7 +78,7 @@ VERBS = {
     'data': VerbSpec('dataset:app', 'Build problems with rules and proved plans.', LEARN),
     'train': VerbSpec('dataset:train_app', 'Train a model: SFT, then GRPO.', LEARN),
     'eval': VerbSpec(
-        'aims:app',  # that of `evaluation`, to which it and `figure6` add one each
+        'aims:app',  # that of `evaluation`, to which it adds two
         'Measure models on new problems, compared with the paper.',
         LEARN,
     ),
