@@ -167,7 +167,7 @@ def test_recipes_of_the_small_model_run(
     shape = {'width': 48, 'layers': 1, 'mlp': 64}
     network = shipped('mini')['model']['network']
     recipe = write_recipe(
-        tmp_path / 'sft.yaml', shipped('mini'), data__validation=0,  # which is compiled anew
+        tmp_path / 'sft.yaml', shipped('mini'), data__validation=0,  # which is compiled again
         model__network=network | shape, **changes,
     )  # fmt: skip
     model = train(recipe, tmp_path / 'sft', stage='sft')

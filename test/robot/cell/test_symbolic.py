@@ -207,8 +207,11 @@ BY_THEN = """
 """
 
 
+IN_TIME = BY_THEN.replace('0.02', '60')  # however slow the machine is
+
+
 def test_a_step_with_a_duration_takes_it_and_starts_at_once() -> None:
-    problem = load_task(BY_THEN, HEATING).problem
+    problem = load_task(IN_TIME, HEATING).problem
     samples: list[SymbolicSample] = []
     cell = SymbolicCell(problem, step_seconds=7.0, sample=samples.append)
     outcome = execute_plan(problem, parse_plan('(heat)'), cell, time_budget_s=WAIT_S)
@@ -229,7 +232,7 @@ def test_a_step_that_is_too_slow_for_a_deadline_is_stopped_while_it_runs() -> No
 
 
 def test_what_a_step_needs_all_the_time_is_watched_while_it_runs() -> None:
-    problem = load_task(BY_THEN, HEATING).problem
+    problem = load_task(IN_TIME, HEATING).problem
     cell = SymbolicCell(problem, disturb=_after('heat', lambda state: state - {('power',)}))
     outcome = execute_plan(problem, parse_plan('(heat)'), cell, time_budget_s=WAIT_S)
     assert (outcome.error_code, outcome.steps_done) == (ErrorCode.MONITOR_VIOLATION, 0)
