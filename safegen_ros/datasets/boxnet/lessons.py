@@ -3,7 +3,7 @@
 """Lessons for a small model: maps in words with the step, or all steps, that should follow.
 
 Tasks are drawn as those of the datasets are, never one that is for tests, and solved by
-`steady_plan`, whose steps follow from the map alone. So that a model can go on after its own steps,
+`RulePlanner`, whose steps follow from the map alone. So that a model can go on after its own steps,
 too, arms of a share of them begin anywhere in reach, and lessons begin on the way. So that it knows
 the words of larger maps, a share of the maps is moved away from the corner of the grid.
 """
@@ -18,12 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from safegen_ros.datasets.boxnet.draw import (
-    UNSOLVABLE,
-    VARIANTS,
-    Size,
-    tasks,
-)
+from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE, VARIANTS, Size, tasks
 from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.files import RecipeError, read_json, write_groups
 from safegen_ros.datasets.workers import Workers
@@ -32,9 +27,13 @@ from safegen_ros.tasks.boxnet.astar import Routes, certificate
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point
 from safegen_ros.tasks.boxnet.model import Plan, State, Task
 from safegen_ros.tasks.boxnet.reward import question
-from safegen_ros.tasks.boxnet.rule_planner import steady_plan
+from safegen_ros.tasks.boxnet.rule_planner import RulePlanner
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
+
+
+_SPATIAL_SIDE = 4
+"""Of the maps of BoxNet3D, as in the paper [cells]; they have no more boxes, either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,7 @@ class LessonRecipe:
         loose_arms: share of the tasks whose arms begin anywhere in reach.
         moved_away: share of the maps that are moved.
         grid: cells along a side of the grid that they are moved in.
+        spatial: tasks of BoxNet3D with UR5e arms beside them, on maps of up to 4 x 4.
     """
 
     seed: int
@@ -64,6 +64,7 @@ class LessonRecipe:
     loose_arms: float
     moved_away: float
     grid: int
+    spatial: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class _Part:
     objects: int
     variant: str
     count: int
+    arm: str = ''
 
 
 def load_lessons(path: Path) -> LessonRecipe:
@@ -123,6 +125,10 @@ def _parts(recipe: LessonRecipe) -> Iterator[_Part]:
         for width, height, objects in kinds:
             count = round(recipe.tasks * share / len(kinds))
             yield _Part((width, height), objects, variant, count)
+    small = [kind for kind in kinds if max(kind) <= _SPATIAL_SIDE]
+    for width, height, objects in small:
+        count = round(recipe.spatial / len(small))
+        yield _Part((width, height), objects, GRID, count, 'ur5e')
 
 
 def _unsolvable_parts(recipe: LessonRecipe) -> Iterator[_Part]:
@@ -142,36 +148,40 @@ def _refusals(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
 
 def _lessons(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
     """The lines of each task of a part."""
-    drawn = tasks(part.size, part.objects, f'lessons {recipe.seed}', variant=part.variant)
+    seed = f'lessons {recipe.seed}'
+    drawn = tasks(part.size, part.objects, seed, variant=part.variant, arm=part.arm)
     random = Random(f'{recipe.seed} {part}')  # noqa: S311  # no secret
     found = (_of_task(task, recipe, random) for task in islice(drawn, part.count))
     return [lines for lines in found if lines]
 
 
 def _of_task(task: Task, recipe: LessonRecipe, random: Random) -> list[str]:
-    if random.random() < recipe.loose_arms:
+    if task.is_flat and random.random() < recipe.loose_arms:
         task = _loosened(task, random)
-    if random.random() < recipe.moved_away:
+    if task.is_flat and random.random() < recipe.moved_away:
         task = _moved(task, recipe.grid, random)
     if certificate(task) is not None:
         return [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
-    plan = steady_plan(task, task.start)
+    rules = RulePlanner(task)
+    plan = rules.plan(task.start)
     if plan is None:
         return []
     states = judge(task, plan).states
     begin = random.choice((0, random.randrange(len(plan))))
-    lines = [_line(task, states[begin], plan[begin:], WHOLE)]
+    lines = [_line(task, states[begin], plan[begin:], WHOLE, rules)]
     for at in random.sample(range(len(plan)), min(recipe.steps_of_each, len(plan))):
-        lines.append(_line(task, states[at], plan[at:], NEXT_STEP))
+        lines.append(_line(task, states[at], plan[at:], NEXT_STEP, rules))
     return lines
 
 
-def _line(task: Task, state: State, rest: Plan | None, mode: str) -> str:
+def _line(
+    task: Task, state: State, rest: Plan | None, mode: str, rules: RulePlanner | None = None
+) -> str:
     shown = rest if mode == WHOLE or rest is None else rest[:1]
     values: dict[str, Any] = {
         'prompt': ' '.join(map_words(task, state, mode)),
-        'completion': ' '.join(answer_words(task, state, shown)),
-        'group': mode if rest is not None else 'refusal',
+        'completion': ' '.join(answer_words(task, state, shown, rules and rules.weighed)),
+        'group': 'refusal' if rest is None else mode if task.is_flat else 'spatial',
         'task': question(task, state, rest, mode),
     }
     return json.dumps(values) + '\n'

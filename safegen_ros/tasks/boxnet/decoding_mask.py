@@ -10,13 +10,14 @@ reached, or, where the next step alone is asked for, behind a step to a new stat
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from safegen_ros.llm.backend import Cancelled, Message
 from safegen_ros.llm.decoding.guide import WordWriter
 from safegen_ros.tasks.boxnet.astar import Routes
+from safegen_ros.tasks.boxnet.geometry import Point
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task
 from safegen_ros.tasks.boxnet.verifier import take_step
 from safegen_ros.tasks.boxnet.words import THEN, move_words
@@ -30,10 +31,12 @@ class MaskState(NamedTuple):
     Attributes:
         state: before the step that is being said.
         moves: of that step so far, all of which may be made at once.
+        waits: places of objects that had their thought in it already.
     """
 
     state: State
     moves: frozenset[Move] = frozenset()
+    waits: frozenset[Point] = frozenset()
 
 
 class MoveMask:
@@ -41,6 +44,7 @@ class MoveMask:
 
     Moves are those of `Admissible.moves`: an object that is not at its target is carried to any
     point in reach, or an arm goes to it. Nothing here distinguishes a good move from a bad one.
+    Those that may not be made beside the others of a step may be said to wait, one for each object.
     """
 
     def __init__(self, task: Task) -> None:
@@ -50,12 +54,18 @@ class MoveMask:
         self._taken: dict[MaskState, State | None] = {}
 
     def moves(self, at: MaskState) -> dict[Words, MaskState]:
-        """The words of each move that the step may have beside those that it has."""
+        """The words of each move that the step may have, or think of, beside those that it has."""
         found = self._moves.get(at)
         if found is None:
+            thought = at.waits | {_place(move) for move in at.moves}
             found = self._moves[at] = {
-                tuple(move_words(self.task, at.state, move)): MaskState(at.state, at.moves | {move})
-                for move in self._admissible.moves(at.state, step_of(at))
+                tuple(move_words(self.task, at.state, move, made=may)): (
+                    at._replace(moves=at.moves | {move})
+                    if may
+                    else at._replace(waits=at.waits | {_place(move)})
+                )
+                for move, may in self._admissible.weighed(at.state, step_of(at))
+                if may or _place(move) not in thought
             }
         return found
 
@@ -79,8 +89,15 @@ class MoveMask:
     def leads_on(self, at: MaskState, visited: Collection[State]) -> bool:
         """Whether the step, or one with more moves, leads to a new state."""
         return self.may_be_taken(at, visited) or any(
-            self.leads_on(more, visited) for more in self.moves(at).values()
+            self.leads_on(more, visited)
+            for more in self.moves(at).values()
+            if more.moves != at.moves
         )
+
+
+def _place(move: Move) -> Point:
+    """Where the object of a move is."""
+    return move.start if move.carry else move.end
 
 
 def step_of(at: MaskState) -> Step:
@@ -153,20 +170,23 @@ class Admissible:
         """The useful moves of robots that have none yet, with which a step may still be taken.
 
         An object that is not at its target is carried to any point in reach, and an arm goes to
-        such an object; other moves of arms bring nothing about.
+        such an object. In BoxNet3D, where idle arms are in the way, it goes to where it rests, too.
         """
+        return [move for move, may in self.weighed(state, begun) if may]
+
+    def weighed(self, state: State, begun: Step) -> Iterator[tuple[Move, bool]]:
+        """The useful moves that are not begun, and whether such a step may be taken with them."""
         busy = {move.robot for move in begun}
-        return [
-            move
-            for robot in range(len(state.tips))
-            if robot not in busy
-            for move in self._useful(robot, state)
-            if self._may(state, (*begun, move))
-        ]
+        for robot in range(len(state.tips)):
+            for move in self._useful(robot, state):
+                if move not in begun:
+                    yield move, robot not in busy and self._may(state, (*begun, move))
 
     def _useful(self, robot: int, state: State) -> list[Move]:
-        tip = state.tips[robot]
+        tip, rest = state.tips[robot], self.task.rest_tip(robot)
         found = list[Move]()
+        if tip != rest and not self.task.is_flat:
+            found.append(self.task.move(robot, tip, rest, False))
         for place, target in zip(state.objects, self.task.targets, strict=True):
             if place == target or not self.task.reaches(robot, place):
                 continue

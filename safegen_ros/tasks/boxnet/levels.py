@@ -109,12 +109,6 @@ def _plans(
         retry = partial(feedback, whole=True)
         yield from answers(ask, plan_prompt(task, whole=True), history, retry)
         return
-    if not task.is_flat:
-        raise Skipped(
-            'the model that plans for several arms knows flat maps only: name a chat model, '
-            'such as arms_model:=http://HOST:PORT/v1#MODEL',
-            ErrorCode.UNSUPPORTED_FEATURE,
-        )
     try:
         yield from constrained_plans(task, ask, style)
     except SafegenError as error:

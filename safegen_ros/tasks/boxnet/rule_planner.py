@@ -6,7 +6,9 @@ Plans of the fewest steps hang on searches that a small network cannot repeat. H
 the order of their numbers, gets its next move, whatever came before: an arm goes to it, or carries
 it as near to its target as it can. Two arms that could ever touch move at once only where a line
 half way between their bases parts them. So a step is the same function of the map in every plan, no
-two arms can collide, and plans have some steps more than they must.
+two arms can collide, and plans have some steps more than they must. In BoxNet3D arms that do
+nothing are in the way: there an arm without a move goes to where it rests, and moves are made at
+once where the rules of the world take them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class RulePlanner:
     """The rules for one task.
 
     Args:
-        task: of BoxNet2D; where its objects and arms are at first plays no part.
+        task: where its objects and arms are at first plays no part.
     """
 
     def __init__(self, task: Task) -> None:
@@ -47,8 +49,12 @@ class RulePlanner:
         return tuple(steps)
 
     def step(self, state: State) -> Step:
-        """The next step, a move at most for each object, in their order."""
-        step: Step = ()
+        """The next step."""
+        return tuple(move for move, made in self.weighed(state) if made)
+
+    def weighed(self, state: State) -> list[tuple[Move, bool]]:
+        """A move at most for each object, in their order, and whether it is made in this step."""
+        found = list[tuple[Move, bool]]()
         for index, (place, target) in enumerate(
             zip(state.objects, self._task.targets, strict=True)
         ):
@@ -59,10 +65,22 @@ class RulePlanner:
                 continue
             *_, robot, end = best
             tip = state.tips[robot]
-            move = Move(robot, tip, end, True) if tip == place else Move(robot, tip, place, False)
-            if all(self._apart(move, other) for other in step):
-                step = (*step, move)
-        return step
+            carry = tip == place
+            self._weigh(self._task.move(robot, tip, end if carry else place, carry), state, found)
+        known = {move.robot for move, _ in found}
+        for robot, tip in enumerate(() if self._task.is_flat else state.tips):
+            rest = self._task.rest_tip(robot)
+            if tip != rest and robot not in known:
+                self._weigh(self._task.move(robot, tip, rest, False), state, found)
+        return found
+
+    def _weigh(self, move: Move, state: State, found: list[tuple[Move, bool]]) -> None:
+        begun = tuple(each for each, made in found if made)
+        if self._task.is_flat:
+            may = all(self._apart(move, each) for each in begun)
+        else:
+            may = isinstance(take_step(self._task, state, (*begun, move)), State)
+        found.append((move, may))
 
     def _options(self, index: int, state: State) -> Iterator[tuple[bool, int, int, int, Point]]:
         """Who could bring an object on and to where, the best first when sorted.

@@ -13,14 +13,16 @@ move, with `then` between two steps:
 
     object0 base1,1 1.25 1.25 0.25 0.25 go object1 base2,1 2.25 1.25 2.75 0.25 go then ...
 
-or says `unsolvable`. Nothing is left out that the rules depend on: where a move begins and whether
-it carries are the model's own words, and can be wrong.
+or says `unsolvable`. A move with `wait` is a thought, too: it was weighed and is not made in this
+step, as its robot has another one or is in another's way. Nothing is left out that the rules depend
+on: where a move begins and whether it carries are the model's own words, and can be wrong. A map of
+BoxNet3D has the same words, in metres.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from safegen_ros.tasks.boxnet.answers import REFUSAL
@@ -30,7 +32,7 @@ from safegen_ros.tasks.boxnet.verifier import judge
 
 WHOLE, NEXT_STEP = 'full', 'next'
 THEN, UNSOLVABLE = 'then', 'unsolvable'
-_CARRY, _GO = 'take', 'go'
+_CARRY, _GO, _WAIT = 'take', 'go', 'wait'
 
 _MOVE_WORDS = 6
 _BASE = re.compile(r'base[0-9]+,[0-9]+')
@@ -52,11 +54,18 @@ def map_words(task: Task, state: State, mode: str) -> list[str]:
     return words
 
 
-def answer_words(task: Task, state: State, plan: Plan | None) -> list[str]:
+Weighed = Iterable[tuple[Move, bool]]
+"""Moves in the order in which they are thought of, and whether each is made."""
+
+
+def answer_words(
+    task: Task, state: State, plan: Plan | None, weigh: Callable[[State], Weighed] | None = None
+) -> list[str]:
     """What the model is to answer.
 
     Args:
         plan: the steps, each of which may be taken; None for a task without a plan.
+        weigh: the moves of a step with those that wait; those of the plan alone without it.
     """
     if plan is None:
         return [UNSOLVABLE]
@@ -64,18 +73,18 @@ def answer_words(task: Task, state: State, plan: Plan | None) -> list[str]:
     states = judge(replace(task, start=state), plan).states
     for at, (before, step) in enumerate(zip(states, plan, strict=False)):
         words += [THEN] if at else []
-        for move in step:
-            words += move_words(task, before, move)
+        for move, made in weigh(before) if weigh else ((move, True) for move in step):
+            words += move_words(task, before, move, made=made)
     return words
 
 
-def move_words(task: Task, state: State, move: Move) -> list[str]:
+def move_words(task: Task, state: State, move: Move, *, made: bool = True) -> list[str]:
     """A move, behind the object that it is for: the one that it carries or goes to, if any."""
     place = move.start if move.carry else move.end
     words = [f'object{state.objects.index(place)}'] if place in state.objects else []
     words += [_base_word(task.bases[move.robot])]
     words += [*_point_words(move.start), *_point_words(move.end)]
-    return [*words, _CARRY if move.carry else _GO]
+    return [*words, (_CARRY if move.carry else _GO) if made else _WAIT]
 
 
 def answer_in_json(text: str, task: Task, mode: str) -> str:
@@ -122,19 +131,22 @@ def _said_moves(words: Sequence[str], task: Task, told: list[str]) -> list[str]:
     while at < len(words):
         match = _OBJECT.fullmatch(words[at])
         at += match is not None
-        said = _said_move(words[at : at + _MOVE_WORDS], robots)
+        said = _said_move(words[at : at + _MOVE_WORDS], robots, task.is_flat)
         if said is None:
             return []
-        if match is not None:
-            told.append(f'{said[0]} moves for {object_name(int(match[1]))}.')
-        moves.append(f'"{said[0]}": {said[1]}')
         at += _MOVE_WORDS
+        waits = words[at - 1] == _WAIT
+        if match is not None:
+            does = 'waits' if waits else 'moves'
+            told.append(f'{said[0]} {does} for {object_name(int(match[1]))}.')
+        if not waits:
+            moves.append(f'"{said[0]}": {said[1]}')
     return moves
 
 
-def _said_move(words: Sequence[str], robots: dict[str, int]) -> tuple[str, str] | None:
+def _said_move(words: Sequence[str], robots: dict[str, int], flat: bool) -> tuple[str, str] | None:
     """A robot and its action, as in the JSON of a step."""
-    if len(words) < _MOVE_WORDS or words[-1] not in (_CARRY, _GO):
+    if len(words) < _MOVE_WORDS or words[-1] not in (_CARRY, _GO, _WAIT):
         return None
     if _BASE.fullmatch(words[0]) is None:
         return None
@@ -143,7 +155,8 @@ def _said_move(words: Sequence[str], robots: dict[str, int]) -> tuple[str, str] 
     x, y, u, v = words[1:5]
     robot = robots.get(words[0])
     name = robot_name(robot) if robot is not None else f'the robot with {words[0]}'
-    return name, f'"[{x}, {y}] -> [{u}, {v}], {words[-1] == _CARRY}"'
+    way = f'[{x}, {y}] -> [{u}, {v}]' if flat else f'Move [{u}, {v}]'
+    return name, f'"{way}, {words[-1] == _CARRY}"'
 
 
 def _base_word(base: Point) -> str:
