@@ -142,7 +142,7 @@ def test_what_models_learn_from_is_written(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert 'full/train.jsonl: 2 traces' in done.stdout
     few = json.loads(Path('config/boxnet/mini.json').read_text())
-    few |= {'tasks': 8, 'refusals': 0, 'validation': 1, 'sides': [2], 'objects': [1, 2]}
+    few |= {'tasks': 8, 'spatial': 0, 'validation': 1, 'sides': [2], 'objects': [1, 2]}
     recipe.write_text(json.dumps(few))
     done = run('lessons', tmp_path / 'lessons', '--recipe', recipe, '--jobs', 1)
     assert done.exit_code == 0, done.output

@@ -74,8 +74,9 @@ _MODE = {FULL: 'FULLPLAN', NEXT: 'REPLAN'}
 
 WHAT_DIFFERS = (
     'The small model reads and writes the words of tasks/boxnet/words.py, not the prompt of the '
-    'chat models; the map that they tell is the same. Its thought is the object that each '
-    'move is for. Who draws JSON from its words adds nothing to them but the names of robots.',
+    'chat models; the map that they tell is the same. Its thoughts are the object that each '
+    'move is for, and the moves that wait. Who draws JSON from its words adds nothing to them '
+    'but the names of robots.',
     'In REPLAN it sees the map as it is now and nothing of the steps before, and has '
     f'{MOST_STEPS} steps; the paper does not tell how many it gives.',
     'It learned from plans by fixed rules (tasks/boxnet/rule_planner.py) for maps of all sizes '

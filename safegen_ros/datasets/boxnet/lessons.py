@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from safegen_ros.datasets.boxnet.draw import GRID, UNSOLVABLE, VARIANTS, Size, tasks
+from safegen_ros.datasets.boxnet.draw import GRID, VARIANTS, Size, tasks
 from safegen_ros.datasets.builder import Notify, in_order
 from safegen_ros.datasets.files import RecipeError, read_json, write_groups
 from safegen_ros.datasets.workers import Workers
@@ -31,7 +31,6 @@ from safegen_ros.tasks.boxnet.rule_planner import RulePlanner
 from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
 
-
 _SPATIAL_SIDE = 4
 """Of the maps of BoxNet3D, as in the paper [cells]; they have no more boxes, either."""
 
@@ -42,7 +41,6 @@ class LessonRecipe:
 
     Attributes:
         tasks: how many are drawn, in about equal parts for each size and number of objects.
-        refusals: tasks without a plan beside them, likewise.
         validation: of the former, those whose lessons are kept for the validation loss.
         steps_of_each: lessons on the next step of each task.
         sides: of the maps [cells].
@@ -55,7 +53,6 @@ class LessonRecipe:
 
     seed: int
     tasks: int
-    refusals: int
     validation: int
     steps_of_each: int
     sides: tuple[int, ...]
@@ -101,22 +98,14 @@ def write_lessons(folder: Path, recipe: LessonRecipe, workers: Workers, notify: 
     Raises:
         DatasetError: a file cannot be written.
     """
-    jobs = [(_lessons, part) for part in _parts(recipe)]
-    jobs += [(_refusals, part) for part in _unsolvable_parts(recipe)]
-    made: dict[Any, list[list[str]]] = {_lessons: [], _refusals: []}
-    for done, (kind, lines) in enumerate(
-        in_order(workers, _make, ((*job, recipe) for job in jobs)), 1
-    ):
-        made[kind] += lines
+    jobs = [(part, recipe) for part in _parts(recipe)]
+    made = list[list[str]]()
+    for done, lines in enumerate(in_order(workers, _lessons, jobs), 1):
+        made += lines
         notify('lessons', done, len(jobs))
-    for found in made.values():
-        Random(recipe.seed).shuffle(found)  # noqa: S311  # no secret
-    first, rest = made[_lessons][: recipe.validation], made[_lessons][recipe.validation :]
-    return write_groups(folder, {'test': first, 'train': rest + made[_refusals]})
-
-
-def _make(kind: Any, part: _Part, recipe: LessonRecipe) -> tuple[Any, list[list[str]]]:
-    return kind, kind(part, recipe)
+    Random(recipe.seed).shuffle(made)  # noqa: S311  # no secret
+    first, rest = made[: recipe.validation], made[recipe.validation :]
+    return write_groups(folder, {'test': first, 'train': rest})
 
 
 def _parts(recipe: LessonRecipe) -> Iterator[_Part]:
@@ -129,21 +118,6 @@ def _parts(recipe: LessonRecipe) -> Iterator[_Part]:
     for width, height, objects in small:
         count = round(recipe.spatial / len(small))
         yield _Part((width, height), objects, GRID, count, 'ur5e')
-
-
-def _unsolvable_parts(recipe: LessonRecipe) -> Iterator[_Part]:
-    kinds = list(product(recipe.sides, recipe.sides, recipe.objects))
-    for width, height, objects in kinds:
-        yield _Part((width, height), objects, UNSOLVABLE, round(recipe.refusals / len(kinds)))
-
-
-def _refusals(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
-    """The lines of tasks without a plan."""
-    drawn = tasks(part.size, part.objects, f'refusals {recipe.seed}', variant=UNSOLVABLE)
-    return [
-        [_line(task, task.start, None, mode) for mode in (WHOLE, NEXT_STEP)]
-        for task in islice(drawn, part.count)
-    ]
 
 
 def _lessons(part: _Part, recipe: LessonRecipe) -> list[list[str]]:
@@ -180,7 +154,7 @@ def _line(
     shown = rest if mode == WHOLE or rest is None else rest[:1]
     values: dict[str, Any] = {
         'prompt': ' '.join(map_words(task, state, mode)),
-        'completion': ' '.join(answer_words(task, state, shown, rules and rules.weighed)),
+        'completion': ' '.join(answer_words(task, state, shown, rules.weighed if rules else None)),
         'group': 'refusal' if rest is None else mode if task.is_flat else 'spatial',
         'task': question(task, state, rest, mode),
     }

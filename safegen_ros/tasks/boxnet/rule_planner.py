@@ -14,7 +14,6 @@ once where the rules of the world take them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from safegen_ros.tasks.boxnet.astar import FAR, Routes
 from safegen_ros.tasks.boxnet.geometry import Point
@@ -137,11 +136,6 @@ class RulePlanner:
         low = max(one.start[axis], one.end[axis])
         high = min(other.start[axis], other.end[axis])
         return a < b and 2 * low < a + b < 2 * high
-
-
-def steady_plan(task: Task, state: State) -> Plan | None:
-    """See `RulePlanner.plan`."""
-    return RulePlanner(replace(task, start=state)).plan(state)
 
 
 def _apart(one: Point, other: Point) -> int:

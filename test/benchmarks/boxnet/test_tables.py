@@ -44,7 +44,7 @@ from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.model import Plan, Task
 from safegen_ros.tasks.boxnet.planner import FULL, HELD, NEXT, PlannerOptions, plan_with_model
 from safegen_ros.tasks.boxnet.prompts import MapStyle, answer_text, plan_prompt, style_of
-from safegen_ros.tasks.boxnet.rule_planner import steady_plan
+from safegen_ros.tasks.boxnet.rule_planner import RulePlanner
 from safegen_ros.tasks.boxnet.words import WHOLE, answer_words, map_words
 
 SIZES = (3, 2), (2, 2)
@@ -68,7 +68,7 @@ KNOWN = {
 }
 SAID = {
     ' '.join(map_words(row.task, row.task.start, WHOLE)): answer_words(
-        row.task, row.task.start, steady_plan(row.task, row.task.start)
+        row.task, row.task.start, RulePlanner(row.task).plan(row.task.start)
     )
     for found in DATA.values()
     for row in found

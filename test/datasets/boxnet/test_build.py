@@ -18,7 +18,7 @@ import pytest
 from support.strategies import one_in
 
 from safegen_ros.benchmarks.measurement import silent
-from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, tasks
+from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, VARIANTS, tasks
 from safegen_ros.datasets.boxnet.lessons import LessonRecipe, load_lessons, write_lessons
 from safegen_ros.datasets.boxnet.recipe import BoxnetRecipe, blocks, load_recipe, scaled
 from safegen_ros.datasets.boxnet.rows import build, check, read_rows
@@ -156,9 +156,8 @@ def planned(task: Task) -> Plan:
 
 
 def few() -> LessonRecipe:
-    return replace(
-        load_lessons(MINI), tasks=24, refusals=8, validation=4, sides=(2, 3), objects=(1, 2)
-    )
+    few = replace(load_lessons(MINI), tasks=24, validation=4, sides=(2, 3), objects=(1, 2))
+    return replace(few, shares=dict.fromkeys(VARIANTS, 0.4), spatial=16)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -240,7 +239,7 @@ def test_lessons_are_right_and_none_is_a_test_task(tmp_path: Path, workers: Work
     count = write_lessons(tmp_path / 'a', few(), workers, silent)
     train, test = (lines(tmp_path / 'a' / f'{name}.jsonl') for name in ('train', 'test'))
     assert (len(train) + len(test), bool(test)) == (count, True)
-    assert {row['group'] for row in train} == {'full', 'next', 'refusal'}
+    assert {row['group'] for row in train} == {'full', 'next', 'refusal', 'spatial'}
     for row in train + test:
         assert word_reward(row['task'], row['completion']) == pytest.approx(1.1), row
     starts = [row for row in train if row['group'] == 'full' and row['task']['steps']]

@@ -49,7 +49,7 @@ from safegen_ros.tasks.boxnet.prompts import (
     plan_prompt,
     style_of,
 )
-from safegen_ros.tasks.boxnet.rule_planner import steady_plan
+from safegen_ros.tasks.boxnet.rule_planner import RulePlanner
 from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify, verify_step
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json, answer_words, map_words
 from safegen_ros.verdict import Category
@@ -227,36 +227,40 @@ SOME = [
     for variant in (GRID, RANDOM_ROBOTS, MOVED_POINTS)
     for size, objects in (((2, 2), 3), ((3, 3), 5), ((5, 4), 4))
     for task in islice(tasks(size, objects, 'steady', variant=variant), 6)
-]
+] + [*islice(tasks((3, 3), 2, 'steady', arm='ur5e'), 6)]
 
 
 @pytest.mark.parametrize('task', SOME, ids=lambda task: task.id)
 def test_its_plans_are_proved_and_go_on_from_any_state_of_theirs(task: Task) -> None:
-    plan = steady_plan(task, task.start)
-    assert plan is not None
+    plan = RulePlanner(task).plan(task.start) or ()
     judged = judge(task, plan)
     assert judged.verdict.ok, judged.verdict.reason
     for at, state in enumerate(judged.states):
-        assert steady_plan(task, state) == plan[at:]
+        assert RulePlanner(task).plan(state) == plan[at:]
+    said = answer_words(task, task.start, plan, RulePlanner(task).weighed)
+    found = verify(task, answer_in_json(' '.join(said), task, WHOLE)).plan
+    assert [*map(set, found)] == [*map(set, plan)]  # what waits is a thought alone
+    mask = MaskedPlan(MoveMask(task), task.start, (), whole=True)
+    for word in () if task.is_flat else said:
+        assert word in mask.next_words()
+        mask.take(word)
 
 
 def test_objects_that_wait_for_each_other_in_a_ring_make_room() -> None:
     places = EXAMPLE.start.objects
     task = replace(EXAMPLE, targets=places[::-1])
-    plan = steady_plan(task, task.start)
-    assert plan is not None
+    plan = RulePlanner(task).plan(task.start) or ()
     assert judge(task, plan).verdict.ok
-    tips = EXAMPLE.start.tips
-    assert steady_plan(task, State(tips, places[::-1])) == ()
+    assert RulePlanner(task).plan(State(EXAMPLE.start.tips, places[::-1])) == ()
 
 
 def test_there_is_no_plan_where_there_is_none() -> None:
     alone = next(tasks((3, 3), 2, 'steady', variant=UNSOLVABLE))
-    assert steady_plan(alone, alone.start) is None
+    assert RulePlanner(alone).plan(alone.start) is None
 
 
 MODEL = data_path('models/safegen-boxnet-mini')
-STEADY = steady_plan(EXAMPLE, EXAMPLE.start) or ()
+STEADY = RulePlanner(EXAMPLE).plan(EXAMPLE.start) or ()
 
 
 @pytest.fixture(scope='module')

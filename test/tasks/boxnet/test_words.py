@@ -76,6 +76,7 @@ def test_a_map_is_told_whole() -> None:
         (['0.5' if word == '1.25' else word for word in SAID], Finding.NOT_AT_START),
         (SAID[:7] * 2, Finding.REPEATED_ROBOT),
         (['object0', *SAID], Finding.UNPARSEABLE),
+        ([*SAID[:6], 'wait'], Finding.UNPARSEABLE),
         ([], Finding.UNPARSEABLE),
     ],
 )
@@ -87,8 +88,10 @@ def test_each_move_tells_which_object_it_is_for_and_the_world_does_not_see_it() 
     assert SAID[:7] == ['object0', 'base1,1', '1.25', '1.25', '0.25', '0.25', 'go']
     text = answer_in_json(' '.join(SAID[:7]), EXAMPLE, NEXT_STEP)
     assert '<think> Robot 0 moves for Object 0. </think>' in text
-    without = answer_in_json(' '.join(SAID[1:7]), EXAMPLE, NEXT_STEP)
-    assert without.partition('</think>')[2] == text.partition('</think>')[2]
+    for said in (SAID[1:7], [*SAID[:13], 'wait']):
+        other = answer_in_json(' '.join(said), EXAMPLE, NEXT_STEP)
+        assert other.partition('</think>')[2] == text.partition('</think>')[2]
+    assert 'Robot 1 waits for Object 1.' in other
 
 
 def test_several_steps_are_no_next_step() -> None:
