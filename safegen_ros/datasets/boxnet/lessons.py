@@ -155,7 +155,7 @@ def _line(
     values: dict[str, Any] = {
         'prompt': ' '.join(map_words(task, state, mode)),
         'completion': ' '.join(answer_words(task, state, shown, rules.weighed if rules else None)),
-        'group': 'refusal' if rest is None else mode if task.is_flat else 'spatial',
+        'group': mode if task.is_flat else 'spatial',
         'task': question(task, state, rest, mode),
     }
     return json.dumps(values) + '\n'

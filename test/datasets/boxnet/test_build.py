@@ -239,7 +239,7 @@ def test_lessons_are_right_and_none_is_a_test_task(tmp_path: Path, workers: Work
     count = write_lessons(tmp_path / 'a', few(), workers, silent)
     train, test = (lines(tmp_path / 'a' / f'{name}.jsonl') for name in ('train', 'test'))
     assert (len(train) + len(test), bool(test)) == (count, True)
-    assert {row['group'] for row in train} == {'full', 'next', 'refusal', 'spatial'}
+    assert {row['group'] for row in train} == {'full', 'next', 'spatial'}
     for row in train + test:
         assert word_reward(row['task'], row['completion']) == pytest.approx(1.1), row
     starts = [row for row in train if row['group'] == 'full' and row['task']['steps']]
