@@ -58,7 +58,7 @@ LIMITS = {
     'modules imported by the planner node': Limit(144, 170),
     'class names used twice': Limit(0, 0),
     'repeated blocks of code': Limit(4),
-    'MB of tracked models': Limit(31.7, 30),
+    'MB of tracked models': Limit(23, 30),
     'files entered by one run': Limit(127, 70),
 }
 """A ratchet: lower the limit when the figure falls; never raise it. Only the median has room up to

@@ -32,7 +32,7 @@ from safegen_ros.tasks.boxnet.verifier import judge
 from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_words, map_words
 
 _SPATIAL_SIDE = 4
-"""Of the maps of BoxNet3D, as in the paper [cells]; they have no more boxes, either."""
+"""The largest maps of BoxNet3D, as in the paper [cells]; they have no more boxes, either."""
 
 
 @dataclass(frozen=True, slots=True)
