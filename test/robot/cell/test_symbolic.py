@@ -137,7 +137,7 @@ def test_a_world_that_is_not_as_proved_ends_the_execution(
     assert outcome.steps_done == done
     with pytest.raises(Canceled):
         cell.execute('go', ('attic', 'hall'))
-    again = _run(cell)  # the disturbance is over, and the world is set up anew
+    again = _run(cell)  # the disturbance is over, and the world is set up again
     assert again.error_code is ErrorCode.NONE, again.message
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Words of the small model: nothing is lost on the way there and back, nothing is mended."""
+"""Words of the small model: nothing is lost in writing and reading them, and no fault is fixed."""
 
 from __future__ import annotations
 
