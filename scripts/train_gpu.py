@@ -336,7 +336,7 @@ def main() -> None:
     if args.state:
         model.save_pretrained(args.state)
         torch.save(optimizer.state_dict(), args.state / 'optimizer.pt')
-    write_adapters(model, config, args.style, args.out)
+    write_adapters(model, model.state_dict(), config, args.style, args.out)
     print(f'{device}: {torch.cuda.max_memory_allocated() / 1e9 if device == "cuda" else 0:.1f} GB')
 
 

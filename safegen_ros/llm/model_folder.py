@@ -194,7 +194,7 @@ def four_bits(torch: Any, device: str) -> dict[str, Any]:
 
 
 def nf4(torch: Any) -> Any:
-    """The settings of weights in 4 bits."""
+    """The settings of weights in 4 bits, stored as bfloat16 like the others: FSDP shards floats."""
     from transformers import BitsAndBytesConfig
 
     return BitsAndBytesConfig(
@@ -202,6 +202,7 @@ def nf4(torch: Any) -> Any:
         bnb_4bit_quant_type='nf4',
         bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.bfloat16,
+        bnb_4bit_quant_storage=torch.bfloat16,
     )
 
 

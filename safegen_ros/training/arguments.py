@@ -52,6 +52,8 @@ def shared_arguments(config: TrainConfig, out: Path) -> dict[str, Any]:
         'use_cpu': not gpu,
         'dataloader_pin_memory': gpu,
         'ddp_find_unused_parameters': False,
+        'fsdp': os.environ.get('ACCELERATE_USE_FSDP') == 'true',  # version 2; accelerate takes 1
+        'fsdp_config': {'state_dict_type': 'SHARDED_STATE_DICT'},
     }
 
 

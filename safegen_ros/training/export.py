@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import torch
+from peft import get_peft_model
 from transformers import AutoModelForCausalLM, GenerationConfig
 from transformers.utils import logging
 
@@ -29,63 +29,66 @@ RECIPE = 'training.json'
 LOG = 'training_log.jsonl'
 
 
-def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path) -> Path:
+def export_model(trainer: Any, config: TrainConfig, prompt_style: str, out: Path) -> None:
     """Writes the model of a trainer after its last step, as `write_model` does.
 
+    Every process calls it, as each holds a part of the weights under FSDP; the first one writes.
     Adapters are merged into the weights, unless the recipe says otherwise, and state heads are left
     out, so that the folder is a plain model.
 
     Args:
         prompt_style: how a new network of its world is asked.
-
-    Returns:
-        The folder, `out/model`.
     """
     model = trainer.accelerator.unwrap_model(trainer.model)
-    if isinstance(model, TaughtDecoder):
-        model = model.plain()
-    elif config.model.lora is not None and not config.model.lora.merged:
-        return write_adapters(model, config, prompt_style, out)
-    elif config.model.four_bit:
-        model = _merged_unpacked(model, config, out)
-    elif config.model.lora is not None:
-        model = model.merge_and_unload()
-    return write_model(model, trainer.processing_class, config, prompt_style, out)
+    lora = config.model.lora
+    weights = {
+        name: getattr(weight, 'full_tensor', weight.detach)().cpu()
+        for name, weight in model.state_dict().items()
+        if lora is None or 'lora_' in name
+    }
+    if not trainer.accelerator.is_main_process:
+        return
+    if lora is not None and not lora.merged:
+        write_adapters(model, weights, config, prompt_style, out)
+        return
+    network = isinstance(model, TaughtDecoder)
+    plain = model.plain(weights) if network else _plain(model, weights, config, out)
+    write_model(plain, trainer.processing_class, config, prompt_style, out)
 
 
-def write_adapters(model: Any, config: TrainConfig, prompt_style: str, out: Path) -> Path:
+def write_adapters(
+    model: Any, weights: dict[str, Any], config: TrainConfig, prompt_style: str, out: Path
+) -> None:
     """Writes adapters in bfloat16, settings, recipe, training log and checksums.
 
     Args:
         model: of PEFT.
-
-    Returns:
-        The folder, as `write_model`.
+        weights: those of its adapters, by name; others are left out.
     """
     partial = out / f'{MODEL}.partial'
     shutil.rmtree(partial, ignore_errors=True)
-    model.to(torch.bfloat16).save_pretrained(partial)
+    low = {name: weight.bfloat16() for name, weight in weights.items()}
+    model.save_pretrained(partial, state_dict=low)
     (partial / 'README.md').unlink(missing_ok=True)  # an empty form
     _write_settings(config, prompt_style, partial)
-    return _finished(partial, config, out)
+    _finished(partial, config, out)
 
 
-def _merged_unpacked(model: Any, config: TrainConfig, out: Path) -> Any:
-    """The adapters of a 4-bit model merged into the base as it was before it was packed.
+def _plain(model: Any, weights: dict[str, Any], config: TrainConfig, out: Path) -> Any:
+    """The base, read again, with what it learned.
 
-    Merging into packed weights would round them a second time.
+    Merging into packed weights would round them a second time, and FSDP holds parts of weights.
     """
-    from peft import PeftModel  # it takes seconds, and most models are not packed
-
-    adapter = out / 'adapter.partial'
-    shutil.rmtree(adapter, ignore_errors=True)
-    model.save_pretrained(adapter)
+    dtype = 'float32' if config.model.lora is None else config.optimizer.precision
     base = AutoModelForCausalLM.from_pretrained(
-        config.model.base, **LOCAL, use_safetensors=True, dtype=config.optimizer.precision
+        config.model.base, **LOCAL, use_safetensors=True, dtype=dtype
     )
-    merged = PeftModel.from_pretrained(base, adapter).merge_and_unload()
-    shutil.rmtree(adapter)
-    return merged
+    if config.model.lora is None:
+        base.load_state_dict(weights)
+        return base
+    adapted = get_peft_model(base, model.peft_config['default'])
+    adapted.load_state_dict(weights, strict=False)  # which holds the adapters alone
+    return adapted.merge_and_unload()
 
 
 def write_model(

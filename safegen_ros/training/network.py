@@ -140,19 +140,16 @@ class TaughtDecoder(LlamaForCausalLM):
         # The embedding is stored once, and is the head as well.
         own = {
             name: weight
-            for name, weight in self._own().items()
-            if name != 'lm_head.weight' and not name.startswith(new)
+            for name, weight in self.state_dict().items()
+            if name != 'lm_head.weight' and not name.startswith((_HEADS, *new))
         }
         self.load_state_dict(start_weights(folder, own), strict=False)
 
-    def plain(self) -> LlamaForCausalLM:
-        """The decoder without its heads, as any program loads it."""
+    def plain(self, weights: dict[str, Tensor]) -> LlamaForCausalLM:
+        """The decoder without its heads, as any program loads it; `weights` are of both."""
         plain = LlamaForCausalLM(self.config)
-        plain.load_state_dict(self._own())
+        plain.load_state_dict({n: w for n, w in weights.items() if not n.startswith(_HEADS)})
         return plain
-
-    def _own(self) -> dict[str, Tensor]:
-        return {name: w for name, w in self.state_dict().items() if not name.startswith(_HEADS)}
 
 
 class StateHeads(nn.Module):

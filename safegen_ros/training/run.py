@@ -79,9 +79,9 @@ def last_checkpoint(out: Path) -> Path | None:
 
 
 def remove_partial(out: Path) -> None:
-    """Removes checkpoints that a kill or a full disk left half written."""
+    """Removes checkpoints that a kill or a full disk left half written, without a state."""
     for folder in _found(out):
-        if not _is_whole(folder):
+        if not (folder / _STATE).exists():
             shutil.rmtree(folder)
 
 
@@ -109,16 +109,15 @@ def _number(folder: Path) -> int:
 
 def _is_whole(folder: Path) -> bool:
     """Whether every file of a checkpoint can be read, without reading it all."""
-    weights = sorted(folder.glob('*.safetensors'))
-    others = [folder / 'optimizer.pt', folder / 'scheduler.pt']
     try:
         state = json.loads((folder / _STATE).read_text(encoding='utf-8'))
-        for path in weights:
+        for path in folder.glob('*.safetensors'):
             with safe_open(path, framework='pt'):
                 pass
     except (OSError, ValueError, SafetensorError):
         return False
-    return 'global_step' in state and bool(weights) and all(map(zipfile.is_zipfile, others))
+    parts = [*folder.glob('*.pt')]
+    return 'global_step' in state and bool(parts) and all(map(zipfile.is_zipfile, parts))
 
 
 _INTACT = 'the last checkpoint is intact'
@@ -212,9 +211,8 @@ def train(
         world = world_of(config)
         trainer = _trainer(config, world, out)
         _run(trainer, config, checkpoint, out, others)
-        trainer.accelerator.wait_for_everyone()
+        export_model(trainer, config, world.prompt_style, out)
         if trainer.accelerator.is_main_process:
-            export_model(trainer, config, world.prompt_style, out)
             draw_metrics(out)
         trainer.accelerator.wait_for_everyone()
     return out / MODEL

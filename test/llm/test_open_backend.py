@@ -18,7 +18,7 @@ import pytest
 from safegen_ros.bringup.table import node_specs
 from safegen_ros.errors import BackendError, BringupError
 from safegen_ros.llm.backend import Backend, Cancelled, Completion, Message, Sampling
-from safegen_ros.llm.model_folder import four_bits
+from safegen_ros.llm.model_folder import four_bits, nf4
 from safegen_ros.llm.model_names import model_folder, named_model
 from safegen_ros.llm.open_backend import _OPENERS, open_backend
 from safegen_ros.llm.openai_backend import OpenAIBackend
@@ -69,6 +69,7 @@ def test_four_bits_need_a_gpu_and_a_package(
     monkeypatch.setitem(sys.modules, 'bitsandbytes', None)
     with pytest.raises(BackendError, match=re.escape(install('quantize'))):
         four_bits(torch, 'cuda')
+    assert nf4(torch).bnb_4bit_quant_storage.is_floating_point  # FSDP shards nothing else
 
 
 CODE = {

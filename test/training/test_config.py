@@ -107,10 +107,6 @@ def of_another_size(folder: Path) -> None:
     (folder / 'config.json').write_text(json.dumps(values | {'hidden_size': 64}))
 
 
-def without_template(folder: Path) -> None:
-    (folder / 'chat_template.jinja').unlink()
-
-
 def removed(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).unlink()
 
@@ -125,7 +121,7 @@ def removed(name: str) -> Callable[[Path], None]:
         (removed(WEIGHTS), r'no \*.safetensors file'),
         (removed('config.json'), 'config.json is missing'),
         (removed('tokenizer.json'), 'the tokenizer cannot be loaded'),
-        (without_template, 'no chat template'),
+        (removed('chat_template.jinja'), 'no chat template'),
     ],
 )
 @pytest.mark.parametrize('stage', ['sft', pytest.param('grpo', marks=pytest.mark.nightly)])

@@ -151,9 +151,7 @@ def test_recipes_of_chat_models_run(name: str, few: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.nightly
-def test_recipes_of_the_small_model_run(
-    few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_small_recipes_run(few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from torch._dynamo.utils import counters
     from torch.nn import Module
 
@@ -466,9 +464,7 @@ def test_what_a_shared_prompt_cannot_have_is_refused(
         load_config(write_recipe(tmp_path / 'grpo.yaml', shipped('smollm2-grpo'), **change))
 
 
-def test_processes_that_would_not_tell_each_other_are_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_processes_must_tell_each_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv('WORLD_SIZE', '2')
     recipe = write_recipe(tmp_path / 'r.yaml', shipped('smollm2-grpo'), model__base=str(tmp_path))
     with pytest.raises(ConfigError, match='one process'):

@@ -8,24 +8,22 @@ import os
 import re
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from support.training_small import SHORT, reports, train, weights, write_recipe
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer
 
 from safegen_ros.errors import SafegenError
 from safegen_ros.training.config import ConfigError
 from safegen_ros.training.run import last_checkpoint
-
-if TYPE_CHECKING:
-    from transformers import Trainer
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +45,23 @@ if __name__ == '__main__':
     Trainer._save_rng_state = stop
     train(sys.argv[1], sys.argv[2])
 """
+
+# FSDP on a CPU, which is not among the devices that accelerate has it for.
+SPREAD = """
+from accelerate.state import AcceleratorState, PartialState
+from safegen_ros.cli.main import main
+
+begin = AcceleratorState.__init__
+
+def spread(state, *rest, fsdp_plugin=None, **more):
+    if fsdp_plugin:
+        PartialState._shared_state['distributed_type'] = 'MULTI_XPU'
+    begin(state, *rest, fsdp_plugin=fsdp_plugin, **more)
+
+AcceleratorState.__init__ = spread
+main()
+"""
+SFT = 'train sft --resume --config recipe.yaml'
 
 
 @pytest.fixture
@@ -70,9 +85,8 @@ def test_a_killed_run_resumes_to_the_same_end(short: Path, short_run: Path, tmp_
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
         env={**os.environ, 'PYTHONPATH': str(ROOT)},
     )  # fmt: skip
-    assert process.stdout is not None
     assert any(line.strip() == 'ready' for line in process.stdout)
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
     assert not (run / 'model').exists()
     assert (run / 'checkpoints' / 'checkpoint-8' / 'model.safetensors').exists()
@@ -87,25 +101,41 @@ def test_a_killed_run_resumes_to_the_same_end(short: Path, short_run: Path, tmp_
 
 
 @pytest.mark.nightly
-def test_two_processes_train_one_model(dataset: Path, tmp_path: Path) -> None:
-    recipe = write_recipe(
-        tmp_path / 'recipe.yaml', SHORT, data__folder=str(dataset), data__validation=0,
-        budget__steps=2, budget__log_steps=1, budget__save_steps=2,
-    )  # fmt: skip
-    words = ['--standalone', '--nproc_per_node', '2', '-m', 'safegen_ros.cli.main', 'train', 'sft']
-    subprocess.run(
-        [Path(sys.executable).with_name('torchrun'), *words, '--config', recipe, '--out', 'run'],
-        check=True, cwd=tmp_path, env={**os.environ, 'ACCELERATE_USE_CPU': 'true'},
-    )  # fmt: skip
-    assert len([*(tmp_path / 'run/checkpoints/checkpoint-2').glob('rng_state_*.pth')]) == 2
-    assert [line['step'] for line in reports(tmp_path / 'run')] == [1, 2]
+@pytest.mark.parametrize('kind', ['network', 'base', 'adapters'])
+def test_processes_share_a_model(dataset: Path, short_run: Path, tmp_path: Path, kind: str) -> None:
+    """The same with FSDP, where each holds half of it, through a stop and from its last step."""
+    base = {'base': str(short_run / 'model')}
+    adapters = {**base, 'lora': {'rank': 4, 'dropout': 0.0}}
+    kinds = {'network': SHORT['model'], 'base': base, 'adapters': adapters}
+    (tmp_path / 'spread.py').write_text(SPREAD)
+    whole, spread = tmp_path / 'whole', tmp_path / 'spread'
+    plain = 'torchrun --standalone --nproc_per_node 2'
+    fsdp = 'accelerate launch --num_processes 2 --use_fsdp'
+    for launch, run, steps in ((plain, whole, 4), *((fsdp, spread, steps) for steps in (2, 4, 4))):
+        write_recipe(
+            tmp_path / 'recipe.yaml', SHORT, model=kinds[kind], data__folder=str(dataset),
+            data__validation=0, budget__steps=steps, budget__log_steps=1, budget__save_steps=2,
+            optimizer__schedule='constant', optimizer__warmup=0,
+        )  # fmt: skip
+        shutil.rmtree(run / 'model', ignore_errors=True)
+        program, *words = f'{launch} spread.py {SFT} --out {run.name}'.split()
+        subprocess.run(
+            [Path(sys.executable).with_name(program), *words], check=True, timeout=300,
+            cwd=tmp_path, env={**os.environ, 'ACCELERATE_USE_CPU': 'true'},
+        )  # fmt: skip
+        assert last_step(run) == f'checkpoint-{steps}'
+    assert len([*(whole / 'checkpoints/checkpoint-4').glob('rng_state_*.pth')]) == 2
+    assert len([*(spread / 'checkpoints/checkpoint-4/optimizer_0').glob('*.distcp')]) == 2
+    losses = [[line['loss'] for line in reports(run)] for run in (spread, whole)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    found, same = (load_file(run / 'model/model.safetensors') for run in (spread, whole))
+    torch.testing.assert_close(found, same, rtol=0, atol=1e-5)
+    assert weights(spread / 'model') != weights(short_run / 'model')
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize('method', ['muon', 'adamw'])
-def test_a_resumed_run_takes_the_rates_of_its_recipe(
-    dataset: Path, tmp_path: Path, method: str
-) -> None:
+def test_resuming_takes_the_rates_of_the_recipe(dataset: Path, tmp_path: Path, method: str) -> None:
     run, rates = tmp_path / 'run', {}
     for steps, rate in ((2, 0.003), (4, 0.0005)):
         recipe = write_recipe(
@@ -119,18 +149,13 @@ def test_a_resumed_run_takes_the_rates_of_its_recipe(
 
 
 def test_a_run_leaves_a_complete_model(short: Path, short_run: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
     model = short_run / 'model'
     assert {path.name for path in model.iterdir()} == {
         'model.safetensors', 'config.json', 'generation_config.json', 'tokenizer.json',
         'tokenizer_config.json', 'chat_template.jinja', 'safegen.json', 'training.json',
         'training_log.jsonl', 'checksums.sha256',
     }  # fmt: skip
-    check = subprocess.run(
-        ['sha256sum', '--check', '--quiet', 'checksums.sha256'], cwd=model, check=False
-    )
-    assert check.returncode == 0
+    subprocess.run(['sha256sum', '--check', '--quiet', 'checksums.sha256'], cwd=model, check=True)
     loaded = AutoModelForCausalLM.from_pretrained(model)
     assert type(loaded).__name__ == 'LlamaForCausalLM'
     assert AutoTokenizer.from_pretrained(model).vocab_size == loaded.config.vocab_size
@@ -144,8 +169,6 @@ def test_a_run_leaves_a_complete_model(short: Path, short_run: Path) -> None:
 @pytest.mark.nightly
 def test_a_batch_in_parts_teaches_the_same(short: Path, dataset: Path, tmp_path: Path) -> None:
     """The loss is normalised by the words of all parts, not part by part."""
-    from transformers import AutoModelForCausalLM
-
     models = []
     for batch, accumulate in ((8, 1), (2, 4)):
         recipe = write_recipe(
@@ -159,20 +182,22 @@ def test_a_batch_in_parts_teaches_the_same(short: Path, dataset: Path, tmp_path:
         assert torch.allclose(value, models[1][name], atol=2e-4), name
 
 
+def fail(monkeypatch: pytest.MonkeyPatch, at: int, error: Exception) -> None:
+    step = Trainer.training_step
+
+    def full(trainer: Trainer, *rest: object) -> object:
+        if trainer.state.global_step == at:
+            raise error
+        return step(trainer, *rest)
+
+    monkeypatch.setattr(Trainer, 'training_step', full)
+
+
 @pytest.mark.nightly
 def test_running_out_of_memory_is_named_and_mended(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from transformers import Trainer
-
-    step = Trainer.training_step
-
-    def full(trainer: Trainer, *rest: object) -> object:
-        if trainer.state.global_step == 6:
-            raise torch.OutOfMemoryError('CUDA out of memory')
-        return step(trainer, *rest)
-
-    monkeypatch.setattr(Trainer, 'training_step', full)
+    fail(monkeypatch, 6, torch.OutOfMemoryError('CUDA out of memory'))
     with pytest.raises(SafegenError, match=r'too little memory.*lower optimizer\.batch'):
         train(short, tmp_path / 'run')
     monkeypatch.undo()
@@ -193,16 +218,7 @@ def test_reinforcement_resumes_to_the_same_end(
         budget__steps=4, budget__save_steps=2, budget__log_steps=1,
     )  # fmt: skip
     train(recipe, tmp_path / 'whole')
-    from transformers import Trainer
-
-    step = Trainer.training_step
-
-    def full(trainer: Trainer, *rest: object) -> object:
-        if trainer.state.global_step == 3:
-            raise MemoryError
-        return step(trainer, *rest)
-
-    monkeypatch.setattr(Trainer, 'training_step', full)
+    fail(monkeypatch, 3, MemoryError())
     with pytest.raises(SafegenError, match='too little memory'):
         train(recipe, tmp_path / 'broken')
     monkeypatch.undo()
@@ -230,8 +246,6 @@ def test_a_full_disk_is_named_and_mended(
     short: Path, short_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     run = tmp_path / 'run'
-    from transformers import Trainer
-
     write = getattr(Trainer, method)
 
     def full(trainer: Trainer, *rest: object, **more: object) -> None:
@@ -254,6 +268,7 @@ def test_a_disk_that_fills_with_the_model_keeps_the_run(
     run = tmp_path / 'run'
     shutil.copytree(short_run, run)
     shutil.rmtree(run / 'model')
+    no_room = Mock(side_effect=OSError(28, 'No space left on device'))
     monkeypatch.setattr('safegen_ros.training.export.write_checksums', no_room)
     with pytest.raises(SafegenError, match=r'No space left.*intact: make room'):
         train(short, run, resume=True)
@@ -263,15 +278,9 @@ def test_a_disk_that_fills_with_the_model_keeps_the_run(
     assert weights(run / 'model') == weights(short_run / 'model')
 
 
-def no_room(folder: Path) -> None:
-    raise OSError(28, 'No space left on device', str(folder))
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize('name', ['model.safetensors', 'optimizer.pt', 'trainer_state.json'])
-def test_a_damaged_checkpoint_is_passed_over(
-    short: Path, short_run: Path, tmp_path: Path, name: str
-) -> None:
+def test_damage_is_passed_over(short: Path, short_run: Path, tmp_path: Path, name: str) -> None:
     run = tmp_path / 'run'
     shutil.copytree(short_run, run)
     damaged = run / 'checkpoints' / 'checkpoint-12' / name
@@ -307,9 +316,7 @@ def test_progress_is_told_where_there_is_no_terminal(
 
 
 @pytest.mark.parametrize('tracker', ['sheets', 'wandb'])
-def test_a_tracker_that_is_not_there_is_named_before_the_run(
-    short: Path, tmp_path: Path, tracker: str
-) -> None:
+def test_a_missing_tracker_is_named_before_runs(short: Path, tmp_path: Path, tracker: str) -> None:
     with pytest.raises(ConfigError, match=f'--report-to {tracker}: .*{tracker}'):
         train(short, tmp_path / 'run', report_to=[tracker])
     assert not (tmp_path / 'run').exists()
