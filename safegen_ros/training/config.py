@@ -104,7 +104,7 @@ class DataConfig:
         style: in a text world, the entry of `safegen.json` for the form of the prompt.
         reward: in a text world, what GRPO asks for the worth of an answer, as `MODULE:FUNCTION`.
         formats: how often each format is taken, compared with the others.
-        repair_share: share of the SFT examples whose prompt shows a failed attempt.
+        repair_share: share of the prompts that show a failed attempt.
         rare: how much more often SFT of a new network takes problems of rare sizes: the weight of
             one is the number of those in its domain with as many objects, to the power of minus it.
         validation: problems of the test split for the validation loss; 0 for none.

@@ -220,7 +220,10 @@ class Pddl3World:
         grpo = config.grpo or GrpoConfig()
         style = load_style(Path(config.model.base))
         rows = enough_rows(training_rows(config), asked, config.seed)
-        make = partial(instruction_pairs, style=style, formats=config.data.formats)
+        share = config.data.repair_share
+        make = partial(
+            instruction_pairs, style=style, formats=config.data.formats, repair_share=share
+        )
         found: list[dict[str, Any]] = [
             {'prompt': pair.prompt, 'number': number, 'weight': pair.weight}
             for number, pairs in enumerate(for_all_rows(make, rows))

@@ -8,7 +8,7 @@ import json
 import shutil
 from collections import Counter
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,9 @@ from support.training_small import SHORT, drawn, renamed, write_recipe, write_ro
 
 from safegen_ros.datasets.pddl3.rows import row_problem
 from safegen_ros.errors import SafegenError
+from safegen_ros.llm.model_folder import load_tokenizer
 from safegen_ros.llm.special_tokens import ATTEMPT, PLAN, VERDICT
+from safegen_ros.paths import data_path
 from safegen_ros.pddl.plan import Plan, parse_plan
 from safegen_ros.tasks.pddl3.mistakes import failed_attempt
 from safegen_ros.tasks.pddl3.prompts.styles import InstructStyle, WordStyle
@@ -26,7 +28,7 @@ from safegen_ros.tasks.pddl3.prompts.words import vocabulary
 from safegen_ros.training.config import ConfigError, GrpoConfig, TrainConfig, load_config
 from safegen_ros.training.encoding import IGNORE, WORD_ID
 from safegen_ros.training.examples import example
-from safegen_ros.training.pddl3_world import load_corpus, training_rows
+from safegen_ros.training.pddl3_world import Pddl3World, load_corpus, training_rows
 from safegen_ros.training.reward import Intervals, plan_reward
 from safegen_ros.training.samplers import BUCKETS, BalancedSampler, CurriculumSampler, Shape
 from safegen_ros.verdict import Category, Verdict
@@ -56,6 +58,16 @@ def test_every_problem_is_learned_in_every_format(dataset: Path, tmp_path: Path)
         asked = item['input_ids'].index(WORD_ID[PLAN])
         assert item['labels'][: asked + 1] == [IGNORE] * (asked + 1)
         assert item['labels'][asked + 1 :] == item['input_ids'][asked + 1 :]
+
+
+def test_reinforcement_shows_failed_attempts(dataset: Path, tmp_path: Path) -> None:
+    base = data_path('models/safegen-mini')
+    changes = {'model': {'base': str(base)}, 'data__repair_share': 0.3, 'budget__max_length': 2048}
+    world = Pddl3World(config(tmp_path, dataset, **changes))
+    found = world.prompts(load_tokenizer(base), 8)
+    shown = [ATTEMPT in each['prompt'][-1]['content'].split() for each in found.asked]
+    share = sum(compress(found.weights, shown)) / sum(found.weights)
+    assert share == pytest.approx(0.3, abs=0.02)
 
 
 def test_problems_of_rare_sizes_are_taken_more_often(dataset: Path, tmp_path: Path) -> None:
