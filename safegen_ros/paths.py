@@ -78,7 +78,7 @@ def data_path(name: str | Path) -> Path:
             return candidate.resolve()
     others = ', '.join(dict.fromkeys(str(each) for each in candidates if each != wanted))
     looked = f' (looked at: {others})' if others else ''
-    shipped = str(name).startswith('models/safegen-')
+    shipped = wanted.match('models/safegen-*') and not any(p.parent.exists() for p in candidates)
     cure = 'install the package safegen_ros_models' if shipped else 'check the path'
     raise DataNotFoundError(f'{name} does not exist{looked}: {cure}')
 

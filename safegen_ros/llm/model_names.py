@@ -90,9 +90,9 @@ def named_model(spec: str) -> str:
         return f'{prefix}{data_path(folder)}'
     except DataNotFoundError as error:
         for pattern, cure in _MEANT:
-            if re.fullmatch(pattern, name):
+            if re.fullmatch(pattern, plain := name.removeprefix('vllm:')):
                 message = error.message.removesuffix('check the path')
-                meant = cure.format(name, whole_name(name))
+                meant = cure.format(plain, whole_name(plain))
                 raise DataNotFoundError(f'{message}{meant}') from error
         raise
 
@@ -103,7 +103,7 @@ _MEANT = (
         'for a server write {1}',
     ),
     (
-        r'[\w-][\w.-]*/[\w.-]+',
+        r'(?!models/|runs/)[\w-][\w.-]*/[\w.-]+',
         'for a model of the hub run `hf download {0} --local-dir models/NAME` first, and name that '
         'folder',
     ),

@@ -28,7 +28,7 @@ from safegen_ros.llm.backend import (
     choosing,
     never,
 )
-from safegen_ros.llm.model_folder import chat_prompt, check_folder, load_tokenizer
+from safegen_ros.llm.model_folder import base_folder, chat_prompt, check_folder, load_tokenizer
 from safegen_ros.paths import install
 
 POLL_S = 0.02
@@ -45,6 +45,8 @@ class VllmBackend(ChoiceBackend):
     def __init__(self, model_dir: str | Path) -> None:
         self.model_dir = Path(model_dir)
         check_folder(self.model_dir)
+        if base_folder(self.model_dir) != self.model_dir:
+            raise BackendError(f'{model_dir}: holds adapters: merge them, see docs/models.md')
         os.environ.setdefault('HF_HUB_OFFLINE', '1')
         try:
             import vllm

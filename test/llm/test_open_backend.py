@@ -236,7 +236,9 @@ def test_a_model_of_ollama_has_a_short_name(
         ('gpu-box', 'ollama:gpu-box for a model of Ollama, or http://gpu-box:8000/v1#NAME for'),
         ('gpu-box/v1', 'write http://gpu-box:8000/v1#NAME'),
         ('llama3.2:1b', 'ollama:llama3.2:1b for a model of Ollama'),
-        ('Qwen/Qwen3-0.6B', 'hf download Qwen/Qwen3-0.6B --local-dir models/NAME'),
+        ('vllm:Qwen/Qwen3-0.6B', 'hf download Qwen/Qwen3-0.6B --local-dir models/NAME'),
+        ('runs/own', '): check the path'),
+        ('models/safegen-mni', '): check the path'),
     ],
 )
 def test_what_is_meant_by_a_name_that_is_no_folder(name: str, cure: str) -> None:
