@@ -100,14 +100,18 @@ def main() -> None:
     parser.add_argument('--ranks', type=int, default=0)
     parser.add_argument('--then', type=Path)
     given = parser.parse_args()
-    if given.then is not None:
-        join(given.adapters, given.ranks, given.then, given.out)
-    elif given.ranks:
-        with tempfile.TemporaryDirectory() as folder:
-            join(given.adapters, given.ranks, None, part := Path(folder) / 'part')
-            merge(part, given.out)
-    else:
-        merge(given.adapters, given.out)
+    if given.out.exists():
+        parser.error(f'{given.out} is there: give another folder')
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=given.out.parent) as folder:
+        made, part = Path(folder) / 'made', given.adapters
+        if given.then is not None:
+            join(part, given.ranks, given.then, made)
+        else:
+            if given.ranks:
+                join(given.adapters, given.ranks, None, part := Path(folder) / 'part')
+            merge(part, made)
+        made.rename(given.out)
 
 
 if __name__ == '__main__':

@@ -8,9 +8,9 @@
         --recipe config/train/mini.yaml --out runs/mini-pt
 
 The model after the last stage, or that which is named, is shipped; with `--keep` the other one lies
-below `stages`, and `stages.json` names both for `safegen eval table2`. The card and the figures
-of the last measurement stay where they are. No network before training is shipped: the second
-command writes it from the seed of its recipe, with the words of a model.
+below `stages`, and `stages.json` names both for `safegen eval table2`. The card, the logs of
+earlier runs and the figures of the last measurement stay. No network before training is shipped:
+the second command writes it from the seed of its recipe, with the words of a model.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def ship(sft: Path, grpo: Path | None, serve: str, keep: bool, problems: int, ou
         recipe = json.loads((partial / TRAINING).read_text(encoding='utf-8'))
         text = json.dumps({**recipe, 'problems': problems}, indent=2) + '\n'
         (partial / TRAINING).write_text(text, encoding='utf-8')
+    for log in out.glob('*_training_log.jsonl'):  # of earlier runs, which the card names
+        shutil.copy(log, partial)
     write_checksums(partial)
     for name in PROSE:
         if (out / name).exists():

@@ -144,6 +144,8 @@ def rows(
     seen: set[Path] = set()
     while True:
         parts = {path for each in folders for path in each.glob('*[0-9].npz')} - held
+        if not parts:
+            raise SystemExit('all lessons are held back for validation: pack more groups')
         fresh = sorted(parts - seen) or sorted(parts)
         chosen = [fresh[n] for n in rng.permutation(len(fresh))[:_SOME]]
         seen |= {*chosen}

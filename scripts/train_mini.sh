@@ -40,4 +40,4 @@ model sft mini-mix5 mini-mix5
 dataset runs/mini-mix6-data mini-mix6
 model grpo mini-grpo2 mini-grpo2
 model grpo mini-grpo3 mini-grpo3
-.venv/bin/python scripts/ship_model.py --sft runs/mini-mix5 --grpo runs/mini-grpo3 --out models/safegen-mini
+.venv/bin/python scripts/ship_model.py --sft runs/mini-mix5 --grpo runs/mini-grpo3 --problems 223000 --out models/safegen-mini
