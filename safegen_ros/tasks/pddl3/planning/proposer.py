@@ -185,7 +185,8 @@ class ModelProposer:
 
     def _messages(self, history: History = (), style: PromptStyle | None = None) -> list[Message]:
         try:
-            tried = [(attempt.text, self._shown(attempt.verdict)) for attempt in history]
+            once = {attempt.gist: attempt for attempt in history}.values()
+            tried = [(attempt.text, self._shown(attempt.verdict)) for attempt in once]
             return (style or self.style).messages(self.problem, tried, self.format)
         except SafegenError as error:
             if error.code is ErrorCode.TASK_TOO_LARGE:
