@@ -119,11 +119,6 @@ class Verdict:
         """Whether the plan may be executed: `SUCCESS` and nothing else."""
         return self.category is Category.SUCCESS
 
-    @property
-    def broken_constraints(self) -> tuple[str, ...]:
-        """The texts of `broken`."""
-        return tuple(each.text for each in self.broken)
-
     def paper_category(self) -> Category:
         """The class that SafeGen-LLM appendix E reads off VAL's output, for comparison only.
 

@@ -113,9 +113,7 @@ def test_mycobot_is_the_same_stack_with_the_real_arm():
         'cell': 'mycobot', 'port': '/dev/ttyACM0', 'baud': 1000000, 'speed_limit': 0.2,
         'refuse_unknown_parameters': True,
     }  # fmt: skip
-    assert [Path(file).name for file in specs['executor'].params_files] == [
-        'mycobot.yaml',
-    ]  # fmt: skip
+    assert [Path(file).name for file in specs['executor'].params_files] == ['mycobot.yaml']
     assert dict(specs['planner'].params) == {'seed': 7, 'refuse_unknown_parameters': True}
     assert specs['planner'].params_files == ()
 

@@ -17,9 +17,7 @@ from safegen_ros.tasks.pddl3.domains import builtin_domain_text
 from safegen_ros.tasks.pddl3.task import Pddl3Task
 
 EXAMPLE = Path(__file__).parents[2] / 'examples' / 'tower_order.pddl'
-KEYS = {
-    'status', 'plan', 'route', 'optimal', 'metric', 'wishes', 'seconds', 'expanded', 'errors',
-}  # fmt: skip
+KEYS = {'status', 'plan', 'route', 'optimal', 'metric', 'wishes', 'seconds', 'expanded', 'errors'}
 
 
 def _run(*arguments: str | Path) -> Any:

@@ -87,9 +87,7 @@ def send(viewer: ClientConnection, message: Any) -> None:
 
 
 def update(widget: Any, updates: Any, **more: Any) -> dict[str, Any]:
-    return {
-        'type': 'GuiUpdateMessage', 'uuid': widget._impl.uuid, 'updates': updates, **more
-    }  # fmt: skip
+    return {'type': 'GuiUpdateMessage', 'uuid': widget._impl.uuid, 'updates': updates, **more}
 
 
 def works(page: Page, viewer: ClientConnection) -> bool:

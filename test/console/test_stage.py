@@ -257,11 +257,7 @@ def in_markers(poses: dict[str, Pose]) -> dict[str, Rgb]:
 
 
 def in_the_view(table: Table) -> dict[str, Rgb]:
-    return {
-        label.text: tuple(box.color)
-        for box, label in table._blocks
-        if box.visible
-    }  # fmt: skip
+    return {label.text: tuple(box.color) for box, label in table._blocks if box.visible}
 
 
 def on_the_stand(stand: Stand, problem: Problem) -> dict[str, Rgb]:

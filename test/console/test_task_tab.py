@@ -60,9 +60,7 @@ class Form:
         )  # type: ignore[arg-type]
         self.cards = Cards(gui)
         self.tab = TaskTab(parts, self.cards, gui.add_folder(None))
-        self._widgets = {
-            each.label: each for each in gui._gui_input_handle_from_uuid.values()
-        }  # fmt: skip
+        self._widgets = {each.label: each for each in gui._gui_input_handle_from_uuid.values()}
 
     def __getitem__(self, label: str) -> Any:
         return self._widgets[label]

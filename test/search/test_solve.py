@@ -363,9 +363,7 @@ def _solve(problem: Problem, optimal: bool = True) -> Solution:
 @pytest.mark.parametrize('optimal', [False, True])
 def test_a_plan_charges_where_it_has_to(optimal: bool) -> None:
     found = _solve(_rover(), optimal)
-    assert str(found.plan).splitlines() == [
-        '(drive a b)', '(charge b)', '(drive b c)', '(look c)',
-    ]  # fmt: skip
+    assert str(found.plan).splitlines() == ['(drive a b)', '(charge b)', '(drive b c)', '(look c)']
     assert found.optimal is optimal
 
 

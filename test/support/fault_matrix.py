@@ -271,10 +271,7 @@ MATRIX = tuple(
     for transport in fault.transports
 )
 
-EVERY_DAY = frozenset({
-    Row('executor_frozen', MOVING, TWIN),
-    Row('validator_killed', MOVING, TWIN),
-})  # fmt: skip
+EVERY_DAY = frozenset({Row('executor_frozen', MOVING, TWIN), Row('validator_killed', MOVING, TWIN)})
 """A node killed, a node frozen. The others are marked `nightly`; by day test_supervisor.py kills a
 supervisor, test_real_arm.py pulls a serial cable, test_ssh_link.py cuts a network, and
 test_watchdog.py and test_stop_latch.py have the rules."""

@@ -15,9 +15,7 @@ from safegen_ros.client import Client, Goal
 from support.waiting import wait_until
 
 WAIT_S = 60.0
-TERMINAL = (
-    GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED
-)  # fmt: skip
+TERMINAL = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
 
 
 class Endings:

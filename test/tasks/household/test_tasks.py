@@ -283,9 +283,7 @@ def test_what_the_simulator_refuses_is_feedback() -> None:
     controller.broken = {'OpenObject'}
     assert household.step(HouseholdAction(Verb.GO_TO, 'Fridge (1)')).feedback.success
     told = household.step(HouseholdAction(Verb.OPEN, 'Fridge (1)')).feedback
-    assert (told.success, told.message) == (
-        False, 'open Fridge (1) was not done: it is broken',
-    )  # fmt: skip
+    assert (told.success, told.message) == (False, 'open Fridge (1) was not done: it is broken')
     assert (
         household.world.things == before.things or not household.world.things['Fridge (1)'].is_open
     )

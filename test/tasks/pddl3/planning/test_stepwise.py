@@ -174,7 +174,8 @@ def test_a_world_that_breaks_a_constraint_ends_the_run(tower_order: Pddl3Task) -
     assert found.ending is TerminationReason.BROKEN
     assert found.error_code is ErrorCode.MONITOR_VIOLATION
     assert found.verdict.category is Category.SAFETY_VIOLATION
-    assert found.verdict.broken_constraints == ('(sometime-before (on-table b2) (on-table b3))',)
+    [broken] = found.verdict.broken
+    assert broken.text == '(sometime-before (on-table b2) (on-table b3))'
     assert len(found.steps) == 1
 
 
