@@ -217,7 +217,6 @@ class Pddl3World:
     def prompts(self, tokenizer: PreTrainedTokenizerBase, asked: int) -> Prompts:
         """See `World`."""
         config = self._config
-        grpo = config.grpo or GrpoConfig()
         style = load_style(Path(config.model.base))
         rows = enough_rows(training_rows(config), asked, config.seed)
         share = config.data.repair_share
@@ -235,7 +234,7 @@ class Pddl3World:
             [rows[each['number']].domain for each in found],
             [rows[each['number']].bucket for each in found],
             [each['weight'] for each in found],
-            plan_reward(rows, style, Intervals(grpo.rewards)),
+            plan_reward(rows, style, Intervals((config.grpo or GrpoConfig()).rewards)),
         )
 
 
