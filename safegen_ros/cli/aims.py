@@ -162,8 +162,8 @@ def reached(aim: Aim, out: Path) -> tuple[str, str, str, str]:
         count = sum(each['problems'] for each in lines)
         solved = sum(round(each['success'] * each['problems'] / 100) for each in lines)
         low, high = (100 * each for each in wilson(solved, count))
-        value = {'': 100 * solved / count, 'low': low}.get(aim.field)
-        value = float(lines[0][aim.field]) if value is None else value
+        mean = sum(each['success'] * each['problems'] for each in lines) / count
+        value = float({**lines[0], '': mean, 'low': low}[aim.field])
         met = (
             _met(value <= aim.wanted if aim.most else value >= aim.wanted)
             if aim.wanted is not None

@@ -229,12 +229,12 @@ DIFFERENCES = (
     'In BoxNet3D the paper judges by MuJoCo; here the depth that is named does.',
     'The paper has no kind for answers that cannot be read, which count as incomplete, nor for '
     'moves that cannot be begun, which count as unreachable.',
-    'The intervals take runs of one task as independent of each other.',
+    'Runs of one task end alike, so n and the intervals are of tasks.',
 )
 
 
 def figures(records: Sequence[TrialRecord]) -> Figures:
-    """Success, failures and means of runs."""
+    """Success, failures and means of runs, as many as there are tasks: those of one are alike."""
     tally = Tally.of(Category.SUCCESS if record.solved else _category(record) for record in records)
     solved = [record for record in records if record.solved and record.optimal]
     more: dict[str, float | str] = {
@@ -250,7 +250,7 @@ def figures(records: Sequence[TrialRecord]) -> Figures:
     known = [record for record in solved if record.paper_steps]
     if known:
         more['StepDiff'] = fmean(r.steps - r.paper_steps for r in known)
-    return Figures.of(tally, more)
+    return replace(Figures.of(tally, more), trials=len({record.id for record in records}))
 
 
 def _category(record: TrialRecord) -> Category:

@@ -20,16 +20,16 @@ from safegen_ros.tasks.boxnet.spatial.model import middles, rest_place
 Size = tuple[int, int]
 """Cells along x and y."""
 
-GRID, RANDOM_ROBOTS, MOVED_POINTS, UNSOLVABLE = (
+GRID, OCCUPIED, RANDOM_ROBOTS, MOVED_POINTS, UNSOLVABLE = VARIANTS = (
     'grid',
+    'occupied targets',
     'random robots',
     'moved points',
     'unsolvable',
 )
-VARIANTS = (GRID, RANDOM_ROBOTS, MOVED_POINTS, UNSOLVABLE)
-"""Robots at all inner joints (the paper's default); robots at random joints that are connected and
-solve the task (RANDROB); the first with objects and targets moved (NEWCOORD); and robots at random
-joints that do not solve it (appendix C.4)."""
+"""Robots at all inner joints (the paper's default); the same with an object at a target of another;
+robots at random joints that are connected and solve the task (RANDROB); the first with objects and
+targets moved (NEWCOORD); and robots at random joints that do not solve it (appendix C.4)."""
 
 _HELD_OUT = 8
 """One of so many tasks is for tests, by the digest of its content."""
@@ -77,10 +77,11 @@ def tasks(
     misses = 0
     while misses < _TRIES:
         misses += 1
-        task = _draw(map, objects, random, variant != GRID)
+        task = _draw(map, objects, random, variant not in (GRID, OCCUPIED))
+        free = not {*task.targets} & {*task.start.objects}
         key = task.to_json()
         for_tests = sha256(key.encode()).digest()[0] % _HELD_OUT == 0
-        if key in seen or for_tests != held_out:
+        if key in seen or for_tests != held_out or (variant == OCCUPIED and free):
             continue
         proof = certificate(task)
         wanted = proof is not None if variant == UNSOLVABLE else proof is None
@@ -94,9 +95,8 @@ def tasks(
 def _draw(map: EmptyMap, objects: int, random: Random, anywhere: bool) -> Task:
     bases = tuple((x * map.side, y * map.side) for x, y in inner_joints(map.size))
     if anywhere:
-        width, height = map.size
         joints = [
-            (x * map.side, y * map.side) for x, y in product(range(width + 1), range(height + 1))
+            (x * map.side, y * map.side) for x, y in product(*(range(n + 1) for n in map.size))
         ]
         bases = tuple(sorted(random.sample(joints, len(bases))))
     while True:

@@ -18,7 +18,7 @@ import pytest
 from support.strategies import one_in
 
 from safegen_ros.benchmarks.measurement import silent
-from safegen_ros.datasets.boxnet.draw import UNSOLVABLE, VARIANTS, tasks
+from safegen_ros.datasets.boxnet.draw import OCCUPIED, UNSOLVABLE, VARIANTS, tasks
 from safegen_ros.datasets.boxnet.lessons import LessonRecipe, load_lessons, write_lessons
 from safegen_ros.datasets.boxnet.recipe import BoxnetRecipe, blocks, load_recipe, scaled
 from safegen_ros.datasets.boxnet.rows import build, check, read_rows
@@ -197,6 +197,11 @@ def test_what_is_said_to_stay_apart_does(task: Task) -> None:
             }
             assert max(of[low]) <= border <= min(of[high])
         state = judge(task, plan[: at + 1]).states[-1]
+
+
+def test_lessons_can_have_objects_at_targets_of_others() -> None:
+    drawn = islice(tasks((3, 3), 3, 'some', variant=OCCUPIED), 20)
+    assert [bool({*task.targets} & {*task.start.objects}) for task in drawn] == [True] * 20
 
 
 def test_a_refusal_tells_who_could_carry() -> None:
