@@ -81,7 +81,7 @@ with Client() as client:
     say('goal', goal.id)
     goal.result()
 """
-"""A client in a process of its own, which is told a problem and a phase to wait in."""
+"""A client in a separate process, which gets a problem and a phase to wait in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +290,7 @@ def _marked(transport: str) -> Iterable[object]:
 
 
 class Sender:
-    """Whoever has sent the goal: the client of the stack, or a process of its own."""
+    """Who has sent the goal: the client of the stack, or a separate process."""
 
     def __init__(self, stack: Stack, phase: str, own_process: bool) -> None:
         self._phase = phase

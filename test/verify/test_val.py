@@ -255,7 +255,7 @@ def test_a_known_fault_of_val_does_not_matter(
     output, trouble = _raw(domain, problem, plan)
     raw = (val.read_val_output_over_time if timed else val.read_val_output)(output, len(steps))
     unchecked = bool(read.constraints) and val._CHECK.search(output) is None
-    assert trouble or unchecked or not agree(ours, raw, steps=not timed), 'VAL has been mended'
+    assert trouble or unchecked or not agree(ours, raw, steps=not timed), 'VAL is repaired'
     theirs = val.val_verify(read, steps)
     fault = unanswerable(read, steps)
     if fault is None:

@@ -51,7 +51,7 @@ OK, SAFETY = Category.SUCCESS, Category.SAFETY_VIOLATION
 # (constraint, initial state, plan, category, failing step)
 TABLE = [
     ('(always (p a))', '(p a)', '', OK, -1),
-    ('(always (p a))', '', '(on a)', SAFETY, 0),  # s0 counts, though the step would mend it
+    ('(always (p a))', '', '(on a)', SAFETY, 0),  # s0 counts, though the step would repair it
     ('(always (p a))', '(p a)', '(off a)', SAFETY, 0),  # and so does the final state
     ('(always (p a))', '(p a)', '(off a) (on a)', SAFETY, 0),
     ('(always (p a))', '(p a)', '(on b) (off a) (on a)', SAFETY, 1),

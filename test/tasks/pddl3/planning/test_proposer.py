@@ -87,9 +87,8 @@ def test_a_shielded_attempt_is_never_unsafe(
     strategy = ', '.join(['model', *['shield'] * 9])  # the first of them get stuck
     outcome, _ = planned(strategy, word_backend, word_style, TWO, attempts=1)
     assert [a.source for a in outcome.attempts[:2]] == ['model', 'shield']
-    assert {a.verdict.category for a in outcome.attempts[1:]} <= {
-        Category.SUCCESS, Category.GOAL_NOT_SATISFIED
-    }  # fmt: skip
+    allowed = {Category.SUCCESS, Category.GOAL_NOT_SATISFIED}
+    assert {a.verdict.category for a in outcome.attempts[1:]} <= allowed
     assert outcome.plan is not None
 
 
@@ -140,12 +139,14 @@ def test_a_retry_is_told_as_much_as_it_should(
     assert model.asked[1][0][-2]['content'] == '(stack a b)'
 
 
-def test_attempts_grow_hotter_with_seeds_of_their_own() -> None:
+def test_attempts_grow_hotter_and_a_repeated_one_is_shown_once() -> None:
     model = Scripted(['(pickup a)', '(pickup a)', 'x', 'y', 'z'])
     rising = Temperatures(SAMPLING.temperature, 0.1, 1.35)
     planned('model', model, InstructStyle(), attempts=5, temperatures=rising)
     assert [s.seed for s in model.drawn] == [1, 2, 3, 4, 5]
     assert [s.temperature for s in model.drawn] == pytest.approx([1.0, 1.1, 1.3, 1.35, 1.35])
+    shown = [[m['content'] for m in asked].count('(pickup a)') for asked, _ in model.asked]
+    assert shown == [0, 1, 1, 1, 1]
     plain = Scripted(['a', 'b'])
     planned('model', plain, InstructStyle())
     assert {s.temperature for s in plain.drawn} == {1.0}
@@ -162,9 +163,8 @@ def test_an_answer_leaves_time_to_the_next_planner() -> None:
 
 def test_levels_that_a_model_cannot_do_are_passed_over() -> None:
     model = Scripted(['(pickup a)'])
-    outcome, heard = planned(
-        'model, repair, shield, beam 2, search', model, InstructStyle(), attempts=1
-    )
+    strategy = 'model, repair, shield, beam 2, search'
+    outcome, heard = planned(strategy, model, InstructStyle(), attempts=1)
     assert [a.source for a in outcome.attempts] == ['model', 'search']
     why = [p.detail for p in heard if 'whole texts only' in p.detail]
     assert [text.split(':')[0] for text in why] == ['repair', 'shield', 'beam 2']

@@ -99,7 +99,7 @@ def test_a_goal_is_reached_step_by_step(name: str) -> None:
 
 
 def standing_of(problem: Problem, states: list[State]) -> tuple[MonitorSet, int, AtomTable]:
-    """Where the constraints stand behind some observed states, by a count of its own."""
+    """Where the constraints stand behind some observed states, counted apart."""
     table = AtomTable(problem, fold_static=False)
     monitors = MonitorSet(problem, table)
     standing = monitors.start(table.encode(states[0]))
