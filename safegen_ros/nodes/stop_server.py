@@ -67,6 +67,7 @@ class StopServer(Closing):
         self._resetting = threading.Lock()
         self._store = ReleaseStore(node.context.get_domain_id(), node.get_namespace())
         self._latch = StopLatch(self._store, halt)
+        self._told = self.state
         self._published: deque[StopState] = deque(maxlen=_REMEMBERED)
         self._publisher = node.create_publisher(StopState, STOP_TOPIC, qos.LATCHED)
         self._publishing = threading.Lock()
@@ -154,8 +155,7 @@ class StopServer(Closing):
             self._latch.look()
         except OSError as error:
             self._node.get_logger().error(f'the stop cannot be stored: {error}')
-        if self.state.stopped:
-            self._tell()
+        self._tell()
 
     def begin_motion(self, what: str) -> None:
         """Stores that a plan is executed, before anything moves.
@@ -163,6 +163,7 @@ class StopServer(Closing):
         Raises:
             SafegenError: it is stopped, or cannot be stored, which is a stop.
         """
+        stopped = self.state.stopped
         try:
             self._latch.begin_motion(what)
         except OSError as error:
@@ -171,6 +172,9 @@ class StopServer(Closing):
                 f'nothing moves that a restart would not know of: {error}',
                 ErrorCode.EXECUTION_STOPPED,
             ) from error
+        finally:
+            if not stopped:
+                self._tell()
 
     def end_motion(self) -> None:
         """Stores that no plan is executed; where that fails, it is a stop."""
@@ -201,9 +205,13 @@ class StopServer(Closing):
         return said + failed, not failed
 
     def _tell(self) -> str:
-        """Publishes a new stop and writes it down; what to add to the answer where that fails."""
+        """Publishes a new stop and writes it down, once; what to add to the answer if it cannot."""
+        with self._publishing:
+            stop, told = self.state, self._told
+            self._told = stop
+        if stop == told or not stop.stopped:
+            return ''
         self._publish()
-        stop = self.state
         failed = self._write_down(stop.reason)
         self._node.get_logger().error(f'stopped: {stop.reason}; {CURE}')
         return failed

@@ -20,7 +20,7 @@ from safegen_ros.errors import ErrorCode, SafegenError
 from safegen_ros.nodes import release_store
 from safegen_ros.nodes.release_store import MOVING, RELEASED, STOPPED, ReleaseStore
 from safegen_ros.nodes.stop_latch import ANOTHER_EXECUTOR, ARM_NOT_RELEASED, StopLatch
-from safegen_ros.nodes.stop_server import ProtectiveStop
+from safegen_ros.nodes.stop_server import ProtectiveStop, StopServer
 from safegen_ros.nodes.stop_socket import StopSocket, stop_at
 from safegen_ros.paths import DataNotFoundError
 from safegen_ros.robot.cell.execution import ExecutionOutcome
@@ -204,6 +204,22 @@ def test_the_end_of_a_stopped_goal_is_a_second_stop_only_with_a_fault_of_its_own
     else:
         with pytest.raises(SafegenError, match='stopped again meanwhile'):
             latch.reset(asked)
+
+
+def test_a_stop_during_a_look_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Mock(context=Mock(get_domain_id=lambda: 1), get_namespace=lambda: '/')
+    with StopServer(node, Mock(), Mock()) as server:
+        server.commission(False)
+        read = ReleaseStore.read
+
+        def stopped_meanwhile(store: ReleaseStore) -> release_store.Stored:
+            server.stop('a test')
+            return read(store)
+
+        monkeypatch.setattr(ReleaseStore, 'read', stopped_meanwhile)
+        server.look()
+        assert server.state.reason == 'a test'
+        node.journal.stop.assert_called_once()
 
 
 def test_only_an_operator_releases_the_real_arm() -> None:
