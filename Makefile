@@ -26,7 +26,7 @@ help:
 	@echo 'make lock [ARGS=--upgrade]      resolve requirements/*.in to requirements/lock.txt again'
 	@echo 'make vllm                      make .cache/vllm, vLLM for the CPU'
 	@echo 'make llamacpp                  make .cache/llama.cpp, llama-server and its converter'
-	@echo 'make base                      make models/base, the pretrained model that is fine-tuned'
+	@echo 'make base                      make models/base, the pretrained model, as it was and fine-tuned'
 	@echo 'make model                     train models/safegen-mini again, which takes hours'
 	@echo 'make clean                     remove what was built and installed here'
 
