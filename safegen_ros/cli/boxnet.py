@@ -196,9 +196,8 @@ def evaluate(
     shield: Annotated[
         str,
         typer.Option(
-            help='plain (none), filter (drop bad moves), choice (choose among good '
-            'moves), held (decode good moves only) or beam (search for the likeliest '
-            'plan)'
+            help='plain (none), filter (drop bad moves), held (decode good moves only) or '
+            'beam (search for the likeliest plan)'
         ),
     ] = 'plain',
     attempts: Annotated[

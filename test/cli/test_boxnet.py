@@ -120,19 +120,6 @@ def test_a_model_is_scored_beside_the_paper(built: Path, tmp_path: Path) -> None
         app(['bench', 'boxnet', *map(str, words[:-1]), '--mode', 'half'])
 
 
-def test_a_model_at_a_server_that_chooses_does_nothing_bad(built: Path, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        done = run(
-            'eval', built, '--model', f'{server.url}#{MODEL}', '--out', tmp_path,
-            '--rows', 1, '--trials', 1, '--mode', 'next', '--shield', 'choice',
-        )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    line = json.loads((tmp_path / 'boxnet.json').read_text())['lines'][0]
-    assert (line['format'], line['precond'], line['safety']) == (0, 0, 0)
-    (kept,) = (tmp_path / 'runs.jsonl').read_text().splitlines()
-    assert json.loads(kept)['finding'] in ('ok', 'incomplete')
-
-
 def test_what_models_learn_from_is_written(tmp_path: Path) -> None:
     sizes = {'held_out': False, 'sizes': [[2, 2]], 'objects': [1], 'rows': 2, 'each': 2}
     splits = [{'name': 'train', 'variant': 'grid', **sizes}]

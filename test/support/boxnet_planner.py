@@ -1,6 +1,6 @@
 # Copyright 2026 The safegen_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""A backend that plans tasks of BoxNet2D as a script says, and one that moves by chance."""
+"""Backends that plan tasks of BoxNet2D as a script says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from safegen_ros.llm.backend import Cancelled, ChoiceBackend, Completion, Message, Sampling, never
+from safegen_ros.llm.backend import Cancelled, Message, Sampling, never
 from safegen_ros.llm.decoding.guide import WordAutomaton
 from safegen_ros.paths import data_path
 from safegen_ros.tasks.boxnet.geometry import UNIT
@@ -24,21 +24,6 @@ class ScriptedPlanner(ScriptedAnswers):
 
     def __init__(self, script: Script) -> None:
         super().__init__(script=script)
-
-
-class ChoosingPlanner(ScriptedPlanner, ChoiceBackend):
-    """Takes a choice by chance."""
-
-    def choose(
-        self,
-        messages: Sequence[Message],
-        choices: Sequence[str],
-        sampling: Sampling,
-        cancelled: Cancelled = never,
-    ) -> Completion:
-        self.asked.append((list(messages), sampling))
-        chosen = Random(sampling.seed).choice(list(choices))
-        return Completion(chosen, 1, 1, 0.0, 'stop')
 
 
 class HeldPlanner(ScriptedPlanner):

@@ -20,7 +20,7 @@ from safegen_ros.tasks.boxnet.astar import Routes
 from safegen_ros.tasks.boxnet.geometry import Point
 from safegen_ros.tasks.boxnet.model import Move, Plan, State, Step, Task
 from safegen_ros.tasks.boxnet.verifier import take_step
-from safegen_ros.tasks.boxnet.words import THEN, move_words
+from safegen_ros.tasks.boxnet.words import THEN, move_words, wait_words
 
 Words = tuple[str, ...]
 
@@ -42,9 +42,10 @@ class MaskState(NamedTuple):
 class MoveMask:
     """The moves of one task that may be said, with where they lead.
 
-    Moves are those of `Admissible.moves`: an object that is not at its target is carried to any
+    Moves are those of `Admissible.weighed`: an object that is not at its target is carried to any
     point in reach, or an arm goes to it. Nothing here distinguishes a good move from a bad one.
-    Those that may not be made beside the others of a step may be said to wait, one for each object.
+    Each may be said to wait instead, one for each object, and so may an object whose target is
+    taken.
     """
 
     def __init__(self, task: Task) -> None:
@@ -57,15 +58,21 @@ class MoveMask:
         """The words of each move that the step may have, or think of, beside those that it has."""
         found = self._moves.get(at)
         if found is None:
-            thought = at.waits | {_place(move) for move in at.moves}
-            found = self._moves[at] = {
-                tuple(move_words(self.task, at.state, move, made=may)): (
-                    at._replace(moves=at.moves | {move})
-                    if may
-                    else at._replace(waits=at.waits | {_place(move)})
+            found = self._moves[at] = {}
+            waits = {tuple(words): of for of, words in wait_words(self.task, at.state).items()}
+            for move, may in self._admissible.weighed(at.state, step_of(at)):
+                said, waiting = (
+                    tuple(move_words(self.task, at.state, move, made=made))
+                    for made in (True, False)
                 )
-                for move, may in self._admissible.weighed(at.state, step_of(at))
-                if may or _place(move) not in thought
+                waits[waiting] = _place(move)
+                if may:
+                    found[said] = at._replace(moves=at.moves | {move})
+            thought = at.waits | {_place(move) for move in at.moves}
+            found |= {
+                words: at._replace(waits=at.waits | {of})
+                for words, of in waits.items()
+                if of not in thought
             }
         return found
 
@@ -166,16 +173,12 @@ class Admissible:
         self.task = task
         self._routes = Routes(task)
 
-    def moves(self, state: State, begun: Step = ()) -> list[Move]:
-        """The useful moves of robots that have none yet, with which a step may still be taken.
+    def weighed(self, state: State, begun: Step) -> Iterator[tuple[Move, bool]]:
+        """The useful moves that are not begun, and whether such a step may be taken with them.
 
         An object that is not at its target is carried to any point in reach, and an arm goes to
         such an object. In BoxNet3D, where idle arms are in the way, it goes to where it rests, too.
         """
-        return [move for move, may in self.weighed(state, begun) if may]
-
-    def weighed(self, state: State, begun: Step) -> Iterator[tuple[Move, bool]]:
-        """The useful moves that are not begun, and whether such a step may be taken with them."""
         busy = {move.robot for move in begun}
         for robot in range(len(state.tips)):
             for move in self._useful(robot, state):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from safegen_ros.errors import ErrorCode, SafegenError
-from safegen_ros.llm.backend import Backend, Cancelled, ChoiceBackend, Message, Sampling, never
+from safegen_ros.llm.backend import Backend, Cancelled, Message, Sampling, never
 from safegen_ros.llm.decoding.guide import TokenBackend, WordWriter
 from safegen_ros.planning.levels import DIAGNOSIS, feedback_named
 from safegen_ros.planning.loop import (
@@ -50,7 +50,7 @@ from safegen_ros.tasks.boxnet.model import (
     plan_json,
     step_json,
 )
-from safegen_ros.tasks.boxnet.prompts import ChatStyle, MapStyle, Style, assistant, user
+from safegen_ros.tasks.boxnet.prompts import ChatStyle, MapStyle, Style
 from safegen_ros.tasks.boxnet.verifier import Judged, judge, verify, verify_step
 from safegen_ros.tasks.context import ChatSetup
 from safegen_ros.verdict import Verdict
@@ -59,17 +59,13 @@ FULL, NEXT = 'full', 'next'
 MODES = (FULL, NEXT)
 """The whole plan at once, or the next step again and again (FULLPLAN and REPLAN of the paper)."""
 
-PLAIN, FILTER, CHOICE, HELD, BEAM = 'plain', 'filter', 'choice', 'held', 'beam'
-SHIELDS = (PLAIN, FILTER, CHOICE, HELD, BEAM)
-"""What keeps a model from bad moves: nothing; those are left out of its answers; or it chooses,
-one after the other, among the moves that may be taken (step by step only). Models of words can be
-held to the words of such moves, to states where they have not been, and to an end at the goal; and
-the most likely of such plans can be searched for, with beams that grow."""
+PLAIN, FILTER, HELD, BEAM = SHIELDS = ('plain', 'filter', 'held', 'beam')
+"""What keeps a model from bad moves: nothing; or those are left out of its answers. Models of words
+can be held to the words of moves that may be taken, to states where they have not been, and to an
+end at the goal; and the most likely of such plans can be searched for, with beams that grow."""
 
 WIDTHS = (1, 2, 4, 8)
 """Widths of the beams that are searched with one after the other."""
-
-_DONE = 'no further move in this step'
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +97,6 @@ class PlannerOptions:
         for name, value, known in (('mode', self.mode, MODES), ('shield', self.shield, SHIELDS)):
             if value not in known:
                 raise _unknown(f'{name} {value[:40]!a} is not known: use one of {" ".join(known)}')
-        if self.shield == CHOICE and self.mode != NEXT:
-            raise _unknown(f'shield {CHOICE} goes step by step: use mode {NEXT}')
         if self.attempts < 1 or self.most_steps < 1:
             raise _unknown('attempts and steps must be 1 or more')
 
@@ -136,7 +130,7 @@ def plan_with_model(
 
     Raises:
         BackendError: the model cannot answer.
-        SafegenError: `cancelled` said so (`PLANNING_CANCELED`), or the backend cannot choose.
+        SafegenError: `cancelled` said so (`PLANNING_CANCELED`), or the backend cannot be held.
     """
     planner = _Planner(
         task, backend, sampling, options or PlannerOptions(), cancelled, style or ChatStyle()
@@ -181,7 +175,7 @@ class _Planner:
     def whole(self) -> PlannerRun:
         """All steps in one answer."""
         asked = self.style.asked(self.task, whole=True)
-        propose = partial(self._answers, asked, self._filtered_plan)
+        propose = partial(self._answers, asked, self.task.start)
         if self.options.shield == HELD:
             propose = partial(self.held, asked, [self.task.start])
         attempts = self._attempts(propose, partial(verify, self.task))
@@ -220,7 +214,7 @@ class _Planner:
         """The model, held to words."""
         if not isinstance(self.backend, TokenBackend) or not isinstance(self.style, MapStyle):
             raise SafegenError(
-                f'this model cannot be held to words: use shield {FILTER} or {CHOICE}',
+                f'this model cannot be held to words: use shield {FILTER}',
                 ErrorCode.UNSUPPORTED_FEATURE,
             )
         return self.backend.writer()
@@ -271,11 +265,9 @@ class _Planner:
     def _step_proposals(
         self, messages: Sequence[Message], states: Sequence[State]
     ) -> Callable[[History, PlanningDeadline], Generator[str, None, None]]:
-        if self.options.shield == CHOICE:
-            return partial(self._choices, messages, states[-1])
         if self.options.shield == HELD:
             return partial(self.held, messages, states)
-        return partial(self._answers, messages, partial(self._filtered_step, states[-1]))
+        return partial(self._answers, messages, states[-1])
 
     def held(
         self,
@@ -298,7 +290,7 @@ class _Planner:
     def _answers(
         self,
         asked: Sequence[Message],
-        shield: Callable[[str], str],
+        state: State,
         history: History,
         deadline: PlanningDeadline,
     ) -> Generator[str, None, None]:
@@ -307,48 +299,20 @@ class _Planner:
         while True:
             said = self.backend.generate(messages, self._drawn(), deadline.over).text
             text = self.style.answer(said, self.task, whole=self.full)
-            yield shield(text) if self.options.shield == FILTER else text
+            yield self._filtered(state, text) if self.options.shield == FILTER else text
             refused = self.show(history[-1].verdict)
             messages = self.style.refused(messages, text, refused, whole=self.full)
 
-    def _filtered_plan(self, text: str) -> str:
+    def _filtered(self, state: State, text: str) -> str:
+        read = read_plan if self.full else read_step
         try:
             known = without_strays(text, self.task.robots)
-            answer = read_plan(known, self.task.robots, self.task.form(self.task.start))
+            plan = read(known, self.task.robots, self.task.form(state)).plan
         except PlanAnswerError:
             return text
-        return _with(text, plan_json(self.admissible.filtered_plan(answer.plan)))
-
-    def _filtered_step(self, state: State, text: str) -> str:
-        try:
-            known = without_strays(text, self.task.robots)
-            answer = read_step(known, self.task.robots, self.task.form(state))
-        except PlanAnswerError:
-            return text
-        return _with(text, step_json(self.admissible.filtered(state, answer.plan[0])))
-
-    def _choices(
-        self, asked: Sequence[Message], state: State, history: History, deadline: PlanningDeadline
-    ) -> Generator[str, None, None]:
-        """Steps whose moves the model chooses among those that may be taken."""
-        if not isinstance(self.backend, ChoiceBackend):
-            raise SafegenError(
-                f'this model cannot be held to given texts: use shield {FILTER}',
-                ErrorCode.UNSUPPORTED_FEATURE,
-            )
-        while True:
-            step: Step = ()
-            while moves := self.admissible.moves(state, step):
-                options = {step_json((move,)): move for move in moves}
-                texts = [*options, _DONE] if step else [*options]
-                messages = [*asked]
-                if step:
-                    messages += [assistant(step_json(step)), user('Choose one move more.')]
-                chosen = self.backend.choose(messages, texts, self._drawn(), deadline.over).text
-                if chosen == _DONE:
-                    break
-                step = (*step, options[chosen])
-            yield step_json(step)
+        if self.full:
+            return _with(text, plan_json(self.admissible.filtered_plan(plan)))
+        return _with(text, step_json(self.admissible.filtered(state, plan[0])))
 
 
 def _failed(found: Judged, steps: list[Step], states: list[State]) -> Judged:

@@ -14,16 +14,19 @@ move, with `then` between two steps:
     object0 base1,1 1.25 1.25 0.25 0.25 go object1 base2,1 2.25 1.25 2.75 0.25 go then ...
 
 or says `unsolvable`. A move with `wait` is a thought, too: it was weighed and is not made in this
-step, as its robot has another one or is in another's way. Nothing is left out that the rules depend
-on: where a move begins and whether it carries are the model's own words, and can be wrong. A map of
-BoxNet3D has the same words, in metres.
+step, as its robot has another one or is in another's way. An object whose target is taken is named
+with those that have to leave before, as in `object0 object3 wait`. Nothing is left out that the
+rules depend on: where a move begins and whether it carries are the model's own words, and can be
+wrong. A map of BoxNet3D has the same words, in metres.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, takewhile
 
 from safegen_ros.tasks.boxnet.answers import REFUSAL
 from safegen_ros.tasks.boxnet.geometry import UNIT, Point, number_text
@@ -73,15 +76,44 @@ def answer_words(
     states = judge(replace(task, start=state), plan).states
     for at, (before, step) in enumerate(zip(states, plan, strict=False)):
         words += [THEN] if at else []
-        for move, made in weigh(before) if weigh else ((move, True) for move in step):
-            words += move_words(task, before, move, made=made)
+        weighed = weigh(before) if weigh else ((move, True) for move in step)
+        said = [move_words(task, before, move, made=made) for move, made in weighed]
+        known = {each[0] for each in said}
+        said += [wait for wait in wait_words(task, before).values() if wait[0] not in known]
+        said.sort(key=_by_object)
+        words += chain.from_iterable(said)
     return words
+
+
+def _by_object(said: list[str]) -> float:
+    """Objects in the order of their numbers, and then robots without one."""
+    match = _OBJECT.fullmatch(said[0])
+    return int(match[1]) if match else math.inf
+
+
+def wait_words(task: Task, state: State) -> dict[Point, list[str]]:
+    """By its place, each object whose target is taken, with all that have to leave before it.
+
+    These are the object at its target, the one at the target of that, and so on, up to one that is
+    named already: they stand in a ring.
+    """
+    at = {place: index for index, place in enumerate(state.objects)}
+    taken = {index: at[target] for index, target in enumerate(task.targets) if target in at}
+    found = dict[Point, list[str]]()
+    for index, (place, target) in enumerate(zip(state.objects, task.targets, strict=True)):
+        named = [index]
+        while named[-1] in taken and named.count(named[-1]) == 1:
+            named.append(taken[named[-1]])
+        if target in at and target != place:
+            found[place] = [*(f'object{each}' for each in named), _WAIT]
+    return found
 
 
 def move_words(task: Task, state: State, move: Move, *, made: bool = True) -> list[str]:
     """A move, behind the object that it is for: the one that it carries or goes to, if any."""
     place = move.start if move.carry else move.end
     words = [f'object{state.objects.index(place)}'] if place in state.objects else []
+    words = wait_words(task, state).get(place, [*words, _WAIT])[:-1]
     words += [_base_word(task.bases[move.robot])]
     words += [*_point_words(move.start), *_point_words(move.end)]
     return [*words, (_CARRY if move.carry else _GO) if made else _WAIT]
@@ -101,8 +133,8 @@ def answer_in_json(text: str, task: Task, mode: str) -> str:
     if words == [UNSOLVABLE]:
         return f'<think> There is no plan. </think>\n{REFUSAL}'
     steps, told = list[str](), list[str]()
-    for part in _parted(words):
-        moves = _said_moves(part, task, told)
+    for part in f' {" ".join(words)} '.split(f' {THEN} '):
+        moves = _said_moves(part.split(), task, told)
         if not moves:
             return text
         steps.append(f'{{{", ".join(moves)}}}')
@@ -113,32 +145,25 @@ def answer_in_json(text: str, task: Task, mode: str) -> str:
     return f'<think> {thoughts} </think>\n```json\n{said}\n```'
 
 
-def _parted(words: Sequence[str]) -> list[list[str]]:
-    """The words of each step."""
-    steps: list[list[str]] = [[]]
-    for word in words:
-        if word == THEN:
-            steps.append([])
-        else:
-            steps[-1].append(word)
-    return steps
-
-
 def _said_moves(words: Sequence[str], task: Task, told: list[str]) -> list[str]:
     """The moves of a step as in its JSON; empty where the words are not moves."""
     robots = {_base_word(base): robot for robot, base in enumerate(task.bases)}
     moves, at = list[str](), 0
     while at < len(words):
-        match = _OBJECT.fullmatch(words[at])
-        at += match is not None
+        named = list(takewhile(_OBJECT.fullmatch, words[at:]))
+        names = [object_name(int(word.removeprefix('object'))) for word in named]
+        at += len(named)
+        if names[1:] and words[at : at + 1] == [_WAIT]:
+            told.append(f'{names[0]} waits for {names[1]}.')
+            at += 1
+            continue
         said = _said_move(words[at : at + _MOVE_WORDS], robots, task.is_flat)
         if said is None:
             return []
         at += _MOVE_WORDS
         waits = words[at - 1] == _WAIT
-        if match is not None:
-            does = 'waits' if waits else 'moves'
-            told.append(f'{said[0]} {does} for {object_name(int(match[1]))}.')
+        if names:
+            told.append(f'{said[0]} {"waits" if waits else "moves"} for {names[0]}.')
         if not waits:
             moves.append(f'"{said[0]}": {said[1]}')
     return moves

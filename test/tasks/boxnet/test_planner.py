@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import pytest
 from support.boxnet_planner import (
-    ChoosingPlanner,
     HeldPlanner,
     ScriptedPlanner,
     as_text,
@@ -22,7 +21,14 @@ from support.boxnet_planner import (
     untrained_boxnet,
 )
 
-from safegen_ros.datasets.boxnet.draw import GRID, MOVED_POINTS, RANDOM_ROBOTS, UNSOLVABLE, tasks
+from safegen_ros.datasets.boxnet.draw import (
+    GRID,
+    MOVED_POINTS,
+    OCCUPIED,
+    RANDOM_ROBOTS,
+    UNSOLVABLE,
+    tasks,
+)
 from safegen_ros.errors import BackendError, ErrorCode, SafegenError
 from safegen_ros.llm.backend import Message, Sampling, never
 from safegen_ros.llm.transformers_backend import TransformersBackend
@@ -34,7 +40,6 @@ from safegen_ros.tasks.boxnet.findings import Finding
 from safegen_ros.tasks.boxnet.model import State, Task, plan_json, step_json
 from safegen_ros.tasks.boxnet.planner import (
     BEAM,
-    CHOICE,
     FILTER,
     FULL,
     HELD,
@@ -162,26 +167,7 @@ def test_no_bad_move_passes_the_filter(mode: str) -> None:
     assert changed > 3
 
 
-def test_choosing_among_good_moves_solves_what_chance_alone_can() -> None:
-    task = next(tasks((2, 2), 1, 'choice'))
-    backend = ChoosingPlanner(lambda messages, sampling: '')
-    options = PlannerOptions(NEXT, CHOICE, most_steps=400)
-    found = plan_with_model(task, backend, SAMPLING, options)
-    assert found.judged.verdict.ok
-    assert {attempt.source for attempt in found.attempts} == {
-        CHOICE
-    }  # no answer of the model's own
-    large = next(tasks((5, 5), 4, 'choice'))
-    found = plan_with_model(large, backend, SAMPLING, PlannerOptions(NEXT, CHOICE, most_steps=10))
-    assert found.judged.finding in (Finding.INCOMPLETE, Finding.OK)
-    assert max(map(len, found.judged.plan)) > 1
-
-
-def test_a_model_that_cannot_choose_or_answer_says_so() -> None:
-    with pytest.raises(SafegenError, match='cannot be held to given texts') as raised:
-        plan_with_model(EXAMPLE, right(whole=False), SAMPLING, PlannerOptions(NEXT, CHOICE))
-    assert raised.value.code is ErrorCode.UNSUPPORTED_FEATURE
-
+def test_a_model_that_cannot_answer_says_so() -> None:
     def broken(messages: object, sampling: Sampling) -> str:
         raise BackendError('no model')
 
@@ -198,7 +184,6 @@ def test_a_model_that_cannot_choose_or_answer_says_so() -> None:
     [
         ('half', 'plain', 1, 'diagnosis'),
         ('full', 'none', 1, 'diagnosis'),
-        ('full', CHOICE, 1, 'diagnosis'),
         ('full', 'plain', 0, 'diagnosis'),
         ('full', 'plain', 1, 'loud'),
     ],
@@ -224,7 +209,7 @@ def test_a_shield_leaves_out_strangers_and_what_a_robot_does_again() -> None:
 
 SOME = [
     task
-    for variant in (GRID, RANDOM_ROBOTS, MOVED_POINTS)
+    for variant in (GRID, OCCUPIED, RANDOM_ROBOTS, MOVED_POINTS)
     for size, objects in (((2, 2), 3), ((3, 3), 5), ((5, 4), 4))
     for task in islice(tasks(size, objects, 'steady', variant=variant), 6)
 ] + [*islice(tasks((3, 3), 2, 'steady', arm='ur5e'), 6)]
@@ -241,7 +226,7 @@ def test_its_plans_are_proved_and_go_on_from_any_state_of_theirs(task: Task) -> 
     found = verify(task, answer_in_json(' '.join(said), task, WHOLE)).plan
     assert [*map(set, found)] == [*map(set, plan)]  # what waits is a thought alone
     mask = MaskedPlan(MoveMask(task), task.start, (), whole=True)
-    for word in () if task.is_flat else said:
+    for word in said:
         assert word in mask.next_words()
         mask.take(word)
 

@@ -33,7 +33,15 @@ from safegen_ros.tasks.boxnet.prompts import (
 )
 from safegen_ros.tasks.boxnet.reward import reward
 from safegen_ros.tasks.boxnet.verifier import judge, take_step, verify, verify_step
-from safegen_ros.tasks.boxnet.words import NEXT_STEP, WHOLE, answer_in_json, answer_words, map_words
+from safegen_ros.tasks.boxnet.words import (
+    NEXT_STEP,
+    WHOLE,
+    answer_in_json,
+    answer_words,
+    map_words,
+    move_words,
+    wait_words,
+)
 
 PLAN = solve(EXAMPLE).plan
 SAID = answer_words(EXAMPLE, EXAMPLE.start, PLAN)
@@ -75,7 +83,8 @@ def test_a_map_is_told_whole() -> None:
         (['go' if word == 'take' else word for word in SAID], Finding.INCOMPLETE),
         (['0.5' if word == '1.25' else word for word in SAID], Finding.NOT_AT_START),
         (SAID[:7] * 2, Finding.REPEATED_ROBOT),
-        (['object0', *SAID], Finding.UNPARSEABLE),
+        (['object0', 'wait', *SAID], Finding.UNPARSEABLE),
+        (['object0', 'object1', 'wait'], Finding.UNPARSEABLE),
         ([*SAID[:6], 'wait'], Finding.UNPARSEABLE),
         ([], Finding.UNPARSEABLE),
     ],
@@ -92,6 +101,21 @@ def test_each_move_tells_which_object_it_is_for_and_the_world_does_not_see_it() 
         other = answer_in_json(' '.join(said), EXAMPLE, NEXT_STEP)
         assert other.partition('</think>')[2] == text.partition('</think>')[2]
     assert 'Robot 1 waits for Object 1.' in other
+
+
+def test_an_object_whose_target_is_taken_names_those_that_have_to_leave() -> None:
+    (one, other), tips = EXAMPLE.start.objects, EXAMPLE.start.tips
+    behind = replace(EXAMPLE, targets=(other, EXAMPLE.targets[1]))
+    said = wait_words(behind, behind.start)
+    assert said == {one: ['object0', 'object1', 'wait']}
+    ring = replace(EXAMPLE, targets=(other, one))
+    assert wait_words(ring, ring.start)[other] == ['object1', 'object0', 'object1', 'wait']
+    assert not wait_words(ring, State(tips, (other, one)))
+    move = Move(1, tips[1], other, False)
+    words = [*said[one], *move_words(behind, behind.start, move)]
+    text = answer_in_json(' '.join(words), behind, NEXT_STEP)
+    assert '<think> Object 0 waits for Object 1. Robot 1 moves for Object 1. </think>' in text
+    assert verify_step(behind, behind.start, text).plan == ((move,),)
 
 
 def test_several_steps_are_no_next_step() -> None:
